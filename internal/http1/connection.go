@@ -1,0 +1,100 @@
+package http1
+
+// options collects what Connection and Upgrade fields say.
+type options struct {
+	close, keep bool // Connection: close, keep-alive
+	named       bool // Connection: upgrade
+	others      bool // Connection names something that HopByHop does not
+	offered     bool // Upgrade has a value
+	h2c         bool // Upgrade has h2c
+}
+
+// connection adds a Connection field (RFC 9110 section 7.6.1). An option that is
+// no token names no field and is ignored.
+func (o *options) connection(list []byte) {
+	for more := true; more; {
+		var option []byte
+		option, list, more = NextElement(list)
+		switch {
+		case len(option) == 0:
+		case EqualFold(option, "close"):
+			o.close = true
+		case EqualFold(option, "keep-alive"):
+			o.keep = true
+		case EqualFold(option, "upgrade"):
+			o.named = true
+		case !HopByHop(option):
+			o.others = true
+		}
+	}
+}
+
+// upgrade adds an Upgrade field (RFC 9110 section 7.8).
+func (o *options) upgrade(list []byte) {
+	for more := true; more; {
+		var protocol []byte
+		protocol, list, more = NextElement(list)
+		o.offered = o.offered || len(protocol) > 0
+		o.h2c = o.h2c || EqualFold(protocol, "h2c")
+	}
+}
+
+// keepAlive applies RFC 9112 section 9.3: close wins, HTTP/1.1 persists unless
+// told otherwise, HTTP/1.0 only when asked to.
+func (o *options) keepAlive(minor int) bool {
+	return !o.close && (minor > 0 || o.keep)
+}
+
+// HopByHop reports whether the field belongs to one connection and is never
+// forwarded, whether or not Connection names it (RFC 9110 section 7.6.1). TE and
+// Transfer-Encoding are among them; what of them survives is the caller's
+// decision. The others are old fields that say something about a connection.
+func HopByHop(name []byte) bool {
+	switch len(name) {
+	case 2:
+		return EqualFold(name, "te")
+	case 7:
+		return EqualFold(name, "upgrade") || EqualFold(name, "trailer")
+	case 10:
+		return EqualFold(name, "connection") || EqualFold(name, "keep-alive")
+	case 16:
+		return EqualFold(name, "proxy-connection")
+	case 17:
+		return EqualFold(name, "transfer-encoding")
+	case 18:
+		return EqualFold(name, "proxy-authenticate")
+	case 19:
+		return EqualFold(name, "proxy-authorization")
+	}
+	return false
+}
+
+// nominated reports whether any Connection field names the field.
+func nominated(fields []Field, name []byte) bool {
+	for i := range fields {
+		if recognise(fields[i].Name) != fieldConnection {
+			continue
+		}
+		list := fields[i].Value
+		for more := true; more; {
+			var option []byte
+			option, list, more = NextElement(list)
+			if equalFoldBytes(option, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func equalFoldBytes(a, b []byte) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if lower(a[i]) != lower(b[i]) {
+			return false
+		}
+	}
+	return true
+}
