@@ -9,11 +9,16 @@ package http1
 type Chunked struct {
 	limits Limits
 	state  chunkState
-	digits int    // of the size being read
-	size   uint64 // being read
+	broken fault // of chunkBroken
+
+	// The chunk line being read: number of digits, their value, and the number of
+	// bytes that follow them.
+	digits    int
+	size      uint64
+	extension int
+
 	left   uint64 // bytes of the chunk still to come
-	line   int    // bytes of the chunk line so far
-	excess int64  // see overhead
+	excess int64  // overhead that data has not paid for, see endLine
 
 	trailer trailer
 }
@@ -59,7 +64,7 @@ func (c *Chunked) Next(src []byte) (data []byte, n int, err error) {
 		}
 		used, f := c.step(src[n:])
 		if f != fine {
-			c.state = chunkBroken
+			c.state, c.broken = chunkBroken, f
 			return nil, 0, f.request()
 		}
 		n += used
@@ -69,18 +74,19 @@ func (c *Chunked) Next(src []byte) (data []byte, n int, err error) {
 
 // Skip consumes as much of src as belongs to the body and tells how much that is:
 // all of it unless the body ended. It is Next for those who pass on the coded
-// bytes.
+// bytes. With an error, the n bytes before are a sound part of the body.
 func (c *Chunked) Skip(src []byte) (n int, err error) {
 	for n < len(src) && !c.Done() {
 		_, used, err := c.Next(src[n:])
-		if err != nil {
-			return 0, err
-		}
 		n += used
+		if err != nil {
+			return n, err
+		}
 	}
 	return n, nil
 }
 
+// take hands out what src has of the chunk from n on.
 func (c *Chunked) take(src []byte, n int) (data []byte, end int) {
 	end = len(src)
 	if uint64(end-n) >= c.left {
@@ -89,4 +95,125 @@ func (c *Chunked) take(src []byte, n int) (data []byte, end int) {
 	}
 	c.left -= uint64(end - n)
 	return src[n:end:end], end
+}
+
+// step consumes framing bytes, one at least. src is not empty.
+func (c *Chunked) step(src []byte) (used int, f fault) {
+	switch c.state {
+	case chunkSize:
+		return c.readSize(src)
+	case chunkExtension:
+		return c.readExtension(src)
+	case chunkLineLF:
+		if src[0] != '\n' {
+			return 0, faultBareCR
+		}
+		return 1, c.endLine()
+	case chunkDataCR:
+		return c.expect(src[0], '\r', chunkDataLF)
+	case chunkDataLF:
+		return c.expect(src[0], '\n', chunkSize)
+	case chunkTrailer:
+		return c.readTrailer(src)
+	}
+	return 0, c.broken
+}
+
+// expect judges a byte of the line end that follows the data of a chunk.
+func (c *Chunked) expect(got, want byte, next chunkState) (used int, f fault) {
+	if got != want {
+		return 0, faultChunkEnd
+	}
+	c.state = next
+	return 1, fine
+}
+
+// readSize reads hexadecimal digits. Fifteen of them cannot overflow and are more
+// than anybody needs; white space is as wrong as any other byte.
+func (c *Chunked) readSize(src []byte) (used int, f fault) {
+	const most = 15
+	for i, b := range src {
+		switch {
+		case class[b]&classHex != 0 && c.digits < most:
+			c.size = c.size<<4 | uint64(unhex(b))
+			c.digits++
+		case b == '\r' && c.digits > 0:
+			c.state = chunkLineLF
+			return i + 1, fine
+		case b == ';' && c.digits > 0:
+			c.state = chunkExtension
+			c.extension = 1
+			return i + 1, fine
+		case b == '\n' && c.digits > 0:
+			return 0, faultBareLF
+		default:
+			return 0, faultChunkSize
+		}
+	}
+	return len(src), fine
+}
+
+// unhex is the value of a hexadecimal digit.
+func unhex(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}
+
+// readExtension drops what follows the size (RFC 9112 section 7.1.1).
+func (c *Chunked) readExtension(src []byte) (used int, f fault) {
+	// The window has one byte more than may be dropped: it may be the CR.
+	room := max(c.limits.chunkLine()-len("\r\n")-c.digits-c.extension, 0)
+	w := src[:min(len(src), room+1)]
+	i := indexControl(w)
+	for i < len(w) && w[i] == '\t' {
+		i += 1 + indexControl(w[i+1:])
+	}
+	switch {
+	case i > room:
+		return 0, faultChunkLineTooLong
+	case i == len(w):
+		c.extension += i
+		return i, fine
+	case w[i] == '\n':
+		return 0, faultBareLF
+	case w[i] != '\r':
+		return 0, faultChunkExtension
+	}
+	c.extension += i
+	c.state = chunkLineLF
+	return i + 1, fine
+}
+
+// endLine begins the chunk whose line is complete, or the trailer section.
+//
+// Overhead: a sender may send a byte per chunk, five bytes around each, but a body
+// must not consist of extensions. Each chunk may have 16 bytes of framing and two
+// for each byte of data; what exceeds that adds up to 16 KiB at most. net/http
+// counts the same way.
+func (c *Chunked) endLine() fault {
+	const free, most = 16, 16 << 10
+	c.excess += int64(c.digits+c.extension+len("\r\n")) - free - 2*int64(c.size)
+	c.excess = max(c.excess, 0)
+	if c.excess > most {
+		return faultChunkOverhead
+	}
+	c.state = chunkData
+	c.left = c.size
+	if c.size == 0 {
+		c.state = chunkTrailer
+		c.trailer.restart(stLine)
+	}
+	c.digits, c.extension, c.size = 0, 0, 0
+	return fine
+}
+
+// readTrailer consumes the trailer section and ends the body.
+func (c *Chunked) readTrailer(src []byte) (used int, f fault) {
+	used, f = c.trailer.read(src, c.limits)
+	if c.trailer.state == stDone {
+		c.state = chunkDone
+	}
+	return used, f
 }

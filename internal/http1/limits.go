@@ -1,5 +1,7 @@
 package http1
 
+import "math"
+
 // Defaults of Limits. The last two are what keeps net/http's server, when this
 // package stands in front of it, from refusing what passed here: it reads
 // trailers and chunk lines through a buffer of 4,096 bytes.
@@ -14,7 +16,8 @@ const (
 // exactly HeadBytes passes. Zero means the default, so the zero Limits is usable.
 type Limits struct {
 	// HeadBytes is the size of a whole head: start line, fields and the empty line,
-	// line ends included, an empty line that precedes it not. Default 64 KiB.
+	// line ends included, an empty line that precedes it not. Default 64 KiB, at
+	// most 1 GiB.
 	HeadBytes int
 	// LineBytes is the size of a request line with its CRLF. Default HeadBytes;
 	// a larger value than that has no effect. Responses have no such limit.
@@ -37,7 +40,7 @@ func orDefault(n, otherwise int) int {
 	return n
 }
 
-func (l Limits) head() int      { return orDefault(l.HeadBytes, DefaultHeadBytes) }
+func (l Limits) head() int      { return min(orDefault(l.HeadBytes, DefaultHeadBytes), math.MaxInt32/2) }
 func (l Limits) line() int      { return min(orDefault(l.LineBytes, l.head()), l.head()) }
 func (l Limits) fields() int    { return orDefault(l.Fields, DefaultFields) }
 func (l Limits) trailer() int   { return orDefault(l.TrailerBytes, DefaultTrailerBytes) }
