@@ -69,9 +69,14 @@ func checkBlocks(certs, keys blocks) *fault {
 
 // leafFault explains a first certificate that does not parse.
 func leafFault(der []byte, err error) *fault {
-	if certHasExplicitCurve(der) {
+	curve, ec := certCurve(der)
+	switch {
+	case ec && isSequence(curve):
 		return faultf(ReasonExplicitCurve,
 			"the certificate spells out its curve's parameters: issue it again for a key with a named curve")
+	case ec && !supported(curve):
+		return faultf(ReasonUnsupportedKey,
+			"the certificate's curve is not supported: use P-256, P-384 or P-521")
 	}
 	return faultf(ReasonGarbledCertificate, "the first certificate does not parse: %v", err)
 }
