@@ -35,12 +35,6 @@ func isPKCS8(der []byte) bool {
 	return err == nil && len(k.Algorithm.ID) > 0
 }
 
-func isPKCS8(der []byte) bool {
-	var k pkcs8
-	_, err := asn1.Unmarshal(der, &k)
-	return err == nil && len(k.Algorithm.ID) > 0
-}
-
 // ecPublicKey is id-ecPublicKey (RFC 5480, section 2.1.1), which private EC keys
 // carry in PKCS#8 as well.
 var ecPublicKey = asn1.ObjectIdentifier{1, 2, 840, 10045, 2, 1}
