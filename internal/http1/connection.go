@@ -46,17 +46,20 @@ func (o *options) keepAlive(minor int) bool {
 }
 
 // HopByHop reports whether the field belongs to one connection and is never
-// forwarded, whether or not Connection names it (RFC 9110 section 7.6.1). TE and
-// Transfer-Encoding are among them; what of them survives is the caller's
-// decision. The others are old fields that say something about a connection.
+// forwarded, whether or not Connection names it (RFC 9110 section 7.6.1, and what
+// older standards added: Proxy-Authenticate and its kin, HTTP2-Settings). TE,
+// Upgrade and Transfer-Encoding are among them; what takes their place on the next
+// hop is the caller's decision. Trailer is not: it describes the message.
 func HopByHop(name []byte) bool {
 	switch len(name) {
 	case 2:
 		return EqualFold(name, "te")
 	case 7:
-		return EqualFold(name, "upgrade") || EqualFold(name, "trailer")
+		return EqualFold(name, "upgrade")
 	case 10:
 		return EqualFold(name, "connection") || EqualFold(name, "keep-alive")
+	case 14:
+		return EqualFold(name, "http2-settings")
 	case 16:
 		return EqualFold(name, "proxy-connection")
 	case 17:

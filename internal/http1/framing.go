@@ -38,6 +38,7 @@ type framing struct {
 	length    int64 // -1: no Content-Length
 	hasLength bool
 	hasCoding bool
+	coding    fault // what is wrong with Transfer-Encoding
 }
 
 // contentLength adds a Content-Length field.
@@ -64,16 +65,16 @@ func (f *framing) contentLength(value []byte) fault {
 	return fine
 }
 
-// transferEncoding adds a Transfer-Encoding field.
-func (f *framing) transferEncoding(value []byte) fault {
-	if f.hasCoding {
-		return faultCoding
+// transferEncoding adds a Transfer-Encoding field. Which of several faults is told
+// has to wait for the other fields.
+func (f *framing) transferEncoding(value []byte) {
+	switch {
+	case f.hasCoding:
+		f.coding = faultCoding
+	case !EqualFold(value, "chunked"):
+		f.coding = codingFault(value)
 	}
 	f.hasCoding = true
-	if EqualFold(value, "chunked") {
-		return fine
-	}
-	return codingFault(value)
 }
 
 // codingFault tells a message that is framed correctly with codings we do not
@@ -108,7 +109,7 @@ func (f *framing) check(minor int) fault {
 	case f.hasCoding && minor == 0:
 		return faultCodingOn10
 	}
-	return fine
+	return f.coding
 }
 
 // declared returns what the fields say, without regard to what kind of message

@@ -66,8 +66,8 @@ func (h *RequestHead) interpret(b []byte, lines []span) fault {
 				f = faultLength
 			}
 		case fieldTransferEncoding:
-			if f = fr.transferEncoding(value); f == fine && tabbed(b, lines[i]) {
-				f = faultCoding
+			if fr.transferEncoding(value); tabbed(b, lines[i]) {
+				fr.coding = faultCoding
 			}
 		case fieldConnection:
 			opt.connection(value)

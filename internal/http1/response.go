@@ -137,8 +137,11 @@ func (h *ResponseHead) parseStatusLine(line []byte) fault {
 		return faultStatusLine
 	}
 	minor, f := version(line[:code-1])
-	if f != fine {
+	if f == faultVersion {
 		return f
+	}
+	if f != fine {
+		return faultStatusLine
 	}
 	h.Minor = minor
 	for _, c := range line[code : code+3] {
@@ -170,7 +173,7 @@ func (h *ResponseHead) interpret(b []byte, lines []span, head bool) fault {
 		case fieldContentLength:
 			f = fr.contentLength(value)
 		case fieldTransferEncoding:
-			f = fr.transferEncoding(value)
+			fr.transferEncoding(value)
 		case fieldConnection:
 			opt.connection(value)
 		case fieldUpgrade:
