@@ -96,6 +96,9 @@ type Spec struct {
 	Backends []BackendSpec
 	Routes   []RouteSpec
 	Certs    []CertSpec
+	// Hosts are claimed even if no route is for them: what asks for such a host goes to
+	// the default backend and not to a wildcard host.
+	Hosts []string
 	// DefaultBackend names the backend of requests that no route takes; "" is none.
 	DefaultBackend string
 }

@@ -1,0 +1,116 @@
+package route
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// certTable is the map from server names to certificates. Generations in which no
+// certificate changed share it.
+type certTable struct {
+	list  []CertSpec // in effect, sorted by host
+	names names[CertID]
+	// The default certificate, if any.
+	fallback    CertID
+	hasFallback bool
+}
+
+// defaultCertHost is how the default certificate is written.
+const defaultCertHost = "*"
+
+func (t *certTable) find(name string) (CertID, bool) {
+	if id, ok := t.names.exact[name]; ok {
+		return id, true
+	}
+	if id, ok := t.names.find(strings.TrimSuffix(name, ".")); ok {
+		return id, true
+	}
+	return t.fallback, t.hasFallback
+}
+
+// compileCerts settles who holds which name.
+func (c *compiler) compileCerts() *certTable {
+	holders := make(map[string]int, len(c.spec.Certs)) // host to index in the Spec
+	var losers []int
+	for i := range c.spec.Certs {
+		host, ok := c.certHost(i)
+		if !ok {
+			continue
+		}
+		holder, taken := holders[host]
+		if taken && compareCertClaim(&c.spec.Certs[holder], &c.spec.Certs[i]) <= 0 {
+			losers = append(losers, i)
+			continue
+		}
+		if taken {
+			losers = append(losers, holder)
+		}
+		holders[host] = i
+	}
+	for _, i := range losers {
+		host, _ := c.certHost(i)
+		c.reportCert(host, i, &c.spec.Certs[holders[host]])
+	}
+	return c.certTable(holders)
+}
+
+// certTable builds the table of the claims that won, or finds the kept one with the
+// same claims.
+func (c *compiler) certTable(holders map[string]int) *certTable {
+	list := make([]CertSpec, 0, len(holders))
+	for host, i := range holders {
+		spec := c.spec.Certs[i]
+		spec.Host = host
+		list = append(list, spec)
+	}
+	slices.SortFunc(list, func(a, b CertSpec) int { return strings.Compare(a.Host, b.Host) })
+	for _, t := range c.kept {
+		if slices.Equal(t.certs.list, list) {
+			return t.certs
+		}
+	}
+	return newCertTable(list)
+}
+
+// certHost returns the name that a claim is for, in the form of the table.
+func (c *compiler) certHost(i int) (string, bool) {
+	name := c.spec.Certs[i].Host
+	if name == "" || name == defaultCertHost {
+		return defaultCertHost, true
+	}
+	host, err := ruleHost(name)
+	if err != nil {
+		c.report(KindCert, i, ReasonInvalidHost, "host %q %v; no certificate is served for it", name, err)
+		return "", false
+	}
+	return host, true
+}
+
+// compareCertClaim puts the claim that keeps the host first: the older. Equal age and
+// owner are settled by content, so that the order of the list cannot matter.
+func compareCertClaim(a, b *CertSpec) int {
+	return cmp.Or(compareAge(a.Created, a.Owner, b.Created, b.Owner), cmp.Compare(a.ID, b.ID))
+}
+
+// reportCert tells a claim that it lost, and to whom. Two claims with the same contents
+// are no conflict, and nobody needs to hear of them.
+func (c *compiler) reportCert(host string, i int, holder *CertSpec) {
+	if c.spec.Certs[i].ID == holder.ID {
+		return
+	}
+	c.report(KindCert, i, ReasonDuplicateCert, "host %s already has its certificate from %s; this one is ignored",
+		host, ownerOf(holder.Owner, "another entry"))
+}
+
+func newCertTable(list []CertSpec) *certTable {
+	t := &certTable{list: slices.Clip(list), names: newNames[CertID](len(list))}
+	for i := range list {
+		if list[i].Host == defaultCertHost {
+			t.fallback, t.hasFallback = list[i].ID, true
+			continue
+		}
+		t.names.put(list[i].Host, list[i].ID)
+	}
+	return t
+}
