@@ -36,7 +36,7 @@ func (p *Parser) Reset() {
 // Begun reports whether the first byte of a start line has been seen, that is,
 // whether a peer is in the middle of sending a head and no longer idle. An empty
 // line before a request is not a beginning.
-func (p *Parser) Begun() bool { return p.state > stBeginLF }
+func (p *Parser) Begun() bool { return p.state > stFirst }
 
 // window clips b to what the limit lets us look at, so that the verdict does not
 // depend on how much of what follows has arrived.

@@ -80,10 +80,12 @@ func (p *Parser) ParseRequest(b []byte, h *RequestHead) (n int, err error) {
 	if p.pos == 0 {
 		switch isPreface(b) {
 		case prefaceWhole:
+			p.Reset()
 			h.reset()
 			h.Preface = true
 			return len(preface), nil
 		case prefacePart:
+			p.state = stMethod // begun, whatever it becomes
 			return 0, nil
 		}
 	}
@@ -149,7 +151,7 @@ func (p *Parser) requestLine(b []byte) fault {
 	for p.pos < len(w) && p.state <= stVersion {
 		var f fault
 		switch p.state {
-		case stBegin, stBeginLF:
+		case stBegin, stBeginLF, stFirst:
 			f = p.begin(w[p.pos])
 			w = p.window(b, limit)
 		case stMethod:
@@ -174,17 +176,18 @@ func (p *Parser) requestLine(b []byte) fault {
 func (p *Parser) begin(c byte) fault {
 	switch {
 	case p.state == stBegin && c == '\r':
-		p.pos++
 		p.state = stBeginLF
-		return fine
 	case p.state == stBeginLF && c != '\n':
 		return faultBareCR
 	case p.state == stBeginLF:
-		p.pos++
-		p.start = p.pos
+		p.state = stFirst
+		p.start = p.pos + 1
+	default:
+		p.mark = p.pos
+		p.state = stMethod
+		return fine
 	}
-	p.mark = p.pos
-	p.state = stMethod
+	p.pos++
 	return fine
 }
 

@@ -6,6 +6,7 @@ type state uint8
 const (
 	stBegin      state = iota // first byte of a request: an empty line may precede it
 	stBeginLF                 // after the CR of that empty line
+	stFirst                   // after that empty line: no other may follow
 	stMethod                  // request line
 	stTarget                  //
 	stVersion                 //

@@ -26,7 +26,7 @@ func (h *RequestHead) parseTarget() fault {
 	case string(h.Method) == "CONNECT":
 		h.Form = AuthorityForm
 		h.Host = h.Target
-		if !validAuthority(h.Target) || bytes.IndexByte(h.Target, ':') < 0 {
+		if port, ok := splitAuthority(h.Target); !ok || len(port) == 0 {
 			return faultTarget
 		}
 		return fine
@@ -101,22 +101,31 @@ func (h *RequestHead) parsePath(b []byte) fault {
 // Nothing that an Ingress can name is lost by that, and decoding, which
 // implementations do at different times, cannot change the host.
 func validAuthority(b []byte) bool {
+	_, ok := splitAuthority(b)
+	return ok
+}
+
+// splitAuthority finds the port, empty when there is none.
+func splitAuthority(b []byte) (port []byte, ok bool) {
 	end := 0
 	if len(b) > 0 && b[0] == '[' {
 		end = bytes.IndexByte(b, ']')
 		if end < 0 || !validIPv6(b[1:end]) {
-			return false
+			return nil, false
 		}
 		end++
 	} else {
 		for end < len(b) && class[b[end]]&classHost != 0 {
 			end++
 		}
-		if end == 0 {
-			return false
-		}
 	}
-	return end == len(b) || b[end] == ':' && validPort(b[end+1:])
+	if end == 0 || end < len(b) && b[end] != ':' {
+		return nil, false
+	}
+	if end < len(b) {
+		port = b[end+1:]
+	}
+	return port, validPort(port)
 }
 
 // validPort accepts the empty port, which means the default one.
