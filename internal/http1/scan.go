@@ -41,14 +41,16 @@ func (s *scanner) restart(first state) {
 	s.state, s.pos, s.mark, s.colon, s.lines = first, 0, 0, 0, s.lines[:0]
 }
 
-// scanFields goes on from stLine or a later state until the section is done, b is
-// exhausted or something is wrong. b must not be longer than the limit on it.
+// scanFields goes on from stLineLF or a later state until the section is done, b is
+// exhausted or something is wrong. b must not be longer than the limit on it. Each
+// step goes on into the next when the bytes are there, so that a whole line costs
+// one turn.
 func (s *scanner) scanFields(b []byte, maxFields int) fault {
 	for s.pos < len(b) && s.state != stDone {
 		var f fault
 		switch s.state {
 		case stLine:
-			f = s.lineStart(b[s.pos], maxFields)
+			f = s.lineStart(b, maxFields)
 		case stName:
 			f = s.name(b)
 		case stValue:
@@ -66,7 +68,8 @@ func (s *scanner) scanFields(b []byte, maxFields int) fault {
 // lineStart judges the first byte of a line: the empty line that ends the section
 // or a field. White space here is obsolete line folding (RFC 9112 section 5.2), or
 // after the start line something that section 2.2 says to refuse.
-func (s *scanner) lineStart(c byte, maxFields int) fault {
+func (s *scanner) lineStart(b []byte, maxFields int) fault {
+	c := b[s.pos]
 	switch {
 	case c == '\r':
 		s.state = stEndLF
@@ -83,28 +86,30 @@ func (s *scanner) lineStart(c byte, maxFields int) fault {
 	default:
 		s.mark = s.pos
 		s.state = stName
+		return s.name(b)
 	}
 	return fine
 }
 
 // name reads up to the colon.
 func (s *scanner) name(b []byte) fault {
-	i := s.pos
-	for i < len(b) && class[b[i]]&classToken != 0 {
-		i++
+	for i, c := range b[s.pos:] {
+		if class[c]&classToken != 0 {
+			continue
+		}
+		s.pos += i
+		switch {
+		case c != ':':
+			return nameFault(c, s.lenient)
+		case s.pos == s.mark:
+			return faultFieldName
+		}
+		s.colon = s.pos
+		s.pos++
+		s.state = stValue
+		return s.value(b)
 	}
-	s.pos = i
-	switch {
-	case i == len(b):
-		return fine
-	case b[i] != ':':
-		return nameFault(b[i], s.lenient)
-	case i == s.mark:
-		return faultFieldName
-	}
-	s.colon = i
-	s.pos++
-	s.state = stValue
+	s.pos = len(b)
 	return fine
 }
 
@@ -142,6 +147,9 @@ func (s *scanner) value(b []byte) fault {
 	switch {
 	case b[i] == '\r':
 		s.endLine(stValueLF)
+		if s.pos < len(b) {
+			return s.lineFeed(b[s.pos])
+		}
 	case b[i] == '\n' && s.lenient:
 		s.endLine(stLine)
 	case b[i] == '\n':
@@ -173,13 +181,21 @@ func (s *scanner) lineFeed(c byte) fault {
 	return fine
 }
 
-// fields appends the field lines found in b to dst.
+// fields makes the field lines found in b, in the memory of dst.
 func (s *scanner) fields(b []byte, dst []Field) []Field {
-	for _, l := range s.lines {
-		dst = append(dst, Field{
-			Name:  b[l.start:l.colon:l.colon],
-			Value: trim(b[l.colon+1 : l.end : l.end]),
-		})
+	if cap(dst) < len(s.lines) {
+		dst = make([]Field, len(s.lines), cap(s.lines))
+	}
+	dst = dst[:len(s.lines)]
+	for i, l := range s.lines {
+		start, end := l.colon+1, l.end
+		for start < end && isBlank(b[start]) {
+			start++
+		}
+		for start < end && isBlank(b[end-1]) {
+			end--
+		}
+		dst[i] = Field{Name: b[l.start:l.colon:l.colon], Value: b[start:end:end]}
 	}
 	return dst
 }
