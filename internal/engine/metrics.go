@@ -27,6 +27,8 @@ type Metrics struct {
 	ConnectFailures Counter
 	// UpstreamTimeouts counts requests ended because an upstream made no progress.
 	UpstreamTimeouts Counter
+	// UpstreamTruncated counts responses that broke off in the middle of their body.
+	UpstreamTruncated Counter
 	// UpstreamRetries counts second and later attempts for a request.
 	UpstreamRetries Counter
 	// Handshakes and HandshakeFailures count completed and failed TLS handshakes.

@@ -1,0 +1,264 @@
+// Package enginetest is the suite that every engine passes: the same table, the
+// same bytes, the same answers. An engine's own test calls Run with a function
+// that makes it.
+//
+// Everything is real: sockets on loopback, TLS, raw clients that send the bytes
+// of a case as they stand, and origins that record the bytes they got. Only
+// tests import it.
+package enginetest
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"log/slog"
+	"math/big"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"ramjet.dev/ingress/internal/certs"
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/generation"
+	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// Engine is what the suite needs of an engine.
+type Engine interface {
+	Serve(net.Listener)
+	ServeTLS(net.Listener)
+	Shutdown(context.Context) error
+}
+
+// New makes the engine under test; it has started nothing.
+type New func(engine.Options, *generation.Live, *upstream.Pools, *engine.Metrics, *slog.Logger) Engine
+
+// patience bounds every wait for something that must happen. No test passes by
+// waiting this long.
+const patience = 20 * time.Second
+
+// Setup says what a test needs; the zero value is a good start.
+type Setup struct {
+	// Spec is the configuration. Its certificates are added from Hosts.
+	Spec route.Spec
+	// Hosts get a certificate each, "*" the default one, and a TLS listener.
+	Hosts []string
+	// Change adjusts the options.
+	Change func(*engine.Options)
+	// Pools adjusts those of the pools.
+	Pools func(*upstream.Options)
+}
+
+// Proxy is a running engine with all that belongs to it.
+type Proxy struct {
+	T       testing.TB
+	Live    generation.Live
+	Metrics engine.Metrics
+	Pools   *upstream.Pools
+	Engine  Engine
+	// HTTP and HTTPS are where it listens; HTTPS is "" without certificates.
+	HTTP, HTTPS string
+	// Roots trusts the certificates of Setup.Hosts.
+	Roots *x509.CertPool
+
+	number    uint64
+	materials []certs.Material
+	certSpecs []route.CertSpec
+	shutdown  sync.Once
+	stopErr   error
+	records   records
+}
+
+// Start runs an engine until the end of the test.
+func Start(t testing.TB, make New, s Setup) *Proxy {
+	t.Helper()
+	options := engine.Options{
+		ResponseTimeout:    10 * time.Second,
+		StreamIdle:         10 * time.Second,
+		TunnelIdle:         time.Minute,
+		HeaderTimeout:      10 * time.Second,
+		ClientIdle:         10 * time.Second,
+		HandshakeTimeout:   engine.HandshakeTimeout,
+		MaxHeaderBytes:     64 << 10,
+		MaxConnectAttempts: 3,
+	}
+	p := &Proxy{T: t, Roots: x509.NewCertPool()}
+	options.Done = p.records.add
+	if s.Change != nil {
+		s.Change(&options)
+	}
+	pools := upstream.Options{ConnectTimeout: 5 * time.Second, IdlePerEndpoint: 128}
+	if s.Pools != nil {
+		s.Pools(&pools)
+	}
+	p.Pools = upstream.New(pools)
+	for _, host := range s.Hosts {
+		p.certify(host)
+	}
+	p.Publish(s.Spec)
+	p.Engine = make(options, &p.Live, p.Pools, &p.Metrics, slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug})))
+	plain := listen(t)
+	p.HTTP = plain.Addr().String()
+	p.Engine.Serve(plain)
+	if len(s.Hosts) > 0 {
+		secure := listen(t)
+		p.HTTPS = secure.Addr().String()
+		p.Engine.ServeTLS(secure)
+	}
+	t.Cleanup(func() {
+		p.Stop(patience)
+		p.Pools.Close()
+	})
+	return p
+}
+
+// Publish puts another configuration on the wire.
+func (p *Proxy) Publish(spec route.Spec) {
+	p.T.Helper()
+	spec.Certs = p.certSpecs
+	var kept []*route.Table
+	if t := p.Live.Table(); t != nil {
+		kept = append(kept, t)
+	}
+	table, diagnostics := route.Compile(spec, kept...)
+	for _, d := range diagnostics {
+		p.T.Logf("compile: %s: %s", d.Reason, d.Message)
+	}
+	set, _, problems := certs.Build(p.materials, p.Live.Certs())
+	for _, one := range problems {
+		p.T.Fatalf("certificate: %s", one.Message)
+	}
+	p.number++
+	p.Live.Publish(generation.Compiled{Number: p.number, Table: table, Certs: set})
+	var addresses []string
+	for _, b := range table.Backends() {
+		for _, e := range b.Endpoints {
+			addresses = append(addresses, e.Address)
+		}
+	}
+	p.Pools.Retain(addresses)
+}
+
+// Stop drains the engine within grace and returns what Shutdown said.
+func (p *Proxy) Stop(grace time.Duration) error {
+	p.shutdown.Do(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), grace)
+		defer cancel()
+		p.stopErr = p.Engine.Shutdown(ctx)
+	})
+	return p.stopErr
+}
+
+// Record waits for the record of the n-th finished exchange, counted from 1.
+func (p *Proxy) Record(n int) engine.Record {
+	p.T.Helper()
+	r, ok := p.records.wait(n)
+	if !ok {
+		p.T.Fatalf("the exchange number %d did not end in time", n)
+	}
+	return r
+}
+
+// certify makes a self-signed certificate for host. It is generated test
+// material and lives as long as the test.
+func (p *Proxy) certify(host string) {
+	p.T.Helper()
+	names := []string{host}
+	if host == "*" {
+		names = []string{"default.test"}
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(int64(len(p.materials) + 1)),
+		Subject:      pkix.Name{CommonName: names[0]},
+		DNSNames:     names,
+		NotBefore:    time.Now().Add(-time.Hour),
+		NotAfter:     time.Now().Add(24 * time.Hour),
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(der)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	p.Roots.AddCert(leaf)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		p.T.Fatal(err)
+	}
+	m := certs.Material{
+		Name: host,
+		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
+		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
+	}
+	p.materials = append(p.materials, m)
+	p.certSpecs = append(p.certSpecs, route.CertSpec{Host: host, ID: m.ID()})
+}
+
+func listen(t testing.TB) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// records collects the records of exchanges and lets tests wait for them.
+type records struct {
+	mu    sync.Mutex
+	all   []engine.Record
+	grown chan struct{}
+}
+
+func (r *records) add(one *engine.Record) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.all = append(r.all, *one)
+	if r.grown != nil {
+		close(r.grown)
+		r.grown = nil
+	}
+}
+
+func (r *records) wait(n int) (engine.Record, bool) {
+	end := time.NewTimer(patience)
+	defer end.Stop()
+	for {
+		r.mu.Lock()
+		if len(r.all) >= n {
+			defer r.mu.Unlock()
+			return r.all[n-1], true
+		}
+		if r.grown == nil {
+			r.grown = make(chan struct{})
+		}
+		grown := r.grown
+		r.mu.Unlock()
+		select {
+		case <-grown:
+		case <-end.C:
+			return engine.Record{}, false
+		}
+	}
+}
+
+// logWriter sends an engine's log to the test's.
+type logWriter struct{ t testing.TB }
+
+func (w logWriter) Write(b []byte) (int, error) {
+	w.t.Helper()
+	w.t.Logf("%s", b)
+	return len(b), nil
+}

@@ -1,0 +1,349 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// exchange is one request on its way: routed, sent to an endpoint, answered.
+// It belongs to the goroutine that serves the request; only the upload runs
+// beside it.
+type exchange struct {
+	e      *Engine
+	w      http.ResponseWriter
+	r      *http.Request
+	client *client
+	rec    engine.Record
+	body   bool // the request has a body
+	asked  asked
+	head   []byte // the request head as it goes upstream, in room if it fits
+	room   *[]byte
+	upload *upload
+	tried  []*route.Endpoint
+}
+
+// asked is what the client asked of this hop rather than of the backend.
+type asked struct {
+	upgrade  string // the protocols offered, "" for none
+	expect   bool   // waits for 100 before it sends the body
+	trailers bool   // TE: trailers
+}
+
+// errAbandon ends an exchange whose connection can carry nothing more: the
+// client is gone, or a response broke off and must be seen to have.
+var errAbandon = http.ErrAbortHandler
+
+// serve is the http.Handler of the engine.
+func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
+	e.inflight.enter()
+	defer e.inflight.leave()
+	x := &exchange{e: e, w: w, r: r}
+	x.client, _ = r.Context().Value(connKey{}).(*client)
+	x.rec.Start = time.Now()
+	defer x.finish()
+	x.run()
+}
+
+// finish books the exchange, however it ended.
+func (x *exchange) finish() {
+	x.e.metrics.Count(x.client.shard, &x.rec)
+	if x.e.options.Done != nil {
+		x.e.options.Done(&x.rec)
+	}
+}
+
+func (x *exchange) run() {
+	table := x.e.source.Table()
+	if table == nil {
+		x.reply(engine.ReplyNotReady)
+		return
+	}
+	q := engine.Request{
+		Method:       x.r.Method,
+		Target:       x.r.RequestURI,
+		Host:         x.r.Host,
+		HostOptional: x.r.ProtoMajor == 1 && x.r.ProtoMinor == 0,
+		Peer:         x.client.peer.addr,
+		Fields:       (*fields)(x.r),
+	}
+	plan, reply := engine.NewPlan(table, &q)
+	x.rec.Plan = plan
+	if reply == nil {
+		reply = x.supported()
+	}
+	if reply != nil {
+		x.reply(reply)
+		return
+	}
+	x.body = hasBody(x.r)
+	x.asked = readAsked(x.r, x.body)
+	x.room = upstream.GetSmall()
+	defer upstream.PutBuffer(x.room)
+	x.buildHead()
+	x.attempts()
+}
+
+// supported refuses what this backend cannot be asked.
+func (x *exchange) supported() *engine.Reply {
+	if x.rec.Plan.Backend.Protocol == route.HTTP && isGRPC(x.r.Header["Content-Type"]) {
+		x.e.metrics.UnsupportedGRPC.Inc()
+		return engine.ReplyGRPCNeedsH2
+	}
+	return nil
+}
+
+func isGRPC(contentType []string) bool {
+	return len(contentType) > 0 && strings.HasPrefix(strings.ToLower(contentType[0]), "application/grpc")
+}
+
+func readAsked(r *http.Request, body bool) asked {
+	var a asked
+	a.trailers = r.ProtoMajor == 2 || engine.NamesToken(r.Header["Te"], "trailers")
+	if r.ProtoMajor != 1 || r.ProtoMinor == 0 {
+		a.expect = body && r.ProtoMajor == 2 && engine.NamesToken(r.Header["Expect"], "100-continue")
+		return a
+	}
+	a.expect = body && engine.NamesToken(r.Header["Expect"], "100-continue")
+	if up := r.Header["Upgrade"]; len(up) > 0 && engine.NamesToken(r.Header["Connection"], "upgrade") {
+		// An h2c tunnel would carry requests past the routing.
+		if offer := strings.Join(up, ", "); !engine.HasToken(offer, "h2c") {
+			a.upgrade = offer
+		}
+	}
+	return a
+}
+
+// outcome is how an attempt ended.
+type outcome uint8
+
+const (
+	answered outcome = iota // the client got its answer
+	again                   // nothing happened; try a new connection
+)
+
+// attempts tries endpoints until one answers.
+func (x *exchange) attempts() {
+	backend := x.rec.Plan.Backend
+	var ep *route.Endpoint
+	fresh, timeouts := false, 0
+	for x.rec.Attempts < max(x.e.options.MaxConnectAttempts, 1) || fresh {
+		if ep == nil {
+			if ep = backend.Pick(x.tried); ep == nil {
+				break
+			}
+		}
+		if x.rec.Attempts++; x.rec.Attempts > 1 {
+			x.e.metrics.UpstreamRetries.Inc()
+		}
+		x.rec.Endpoint = ep
+		ep.Acquire()
+		c, err := x.e.pools.Get(x.r.Context(), ep.Address, fresh)
+		if err == nil {
+			out := x.attempt(c, fresh)
+			ep.Release()
+			if out == answered {
+				return
+			}
+			fresh = true
+			continue
+		}
+		ep.Release()
+		x.checkClient()
+		x.e.metrics.ConnectFailures.Inc()
+		x.e.log.Debug("connecting to an endpoint failed", "backend", backend.Name, "error", err)
+		if isTimeout(err) {
+			timeouts++
+		}
+		x.tried = append(x.tried, ep)
+		ep, fresh = nil, false
+	}
+	switch {
+	case len(x.tried) == 0:
+		x.reply(engine.ReplyNoEndpoints)
+	case timeouts == len(x.tried):
+		x.e.metrics.UpstreamTimeouts.Inc()
+		x.reply(engine.ReplyConnectTimeout)
+	default:
+		x.reply(engine.ReplyConnectFailed)
+	}
+}
+
+// checkClient ends the exchange when its client has gone.
+func (x *exchange) checkClient() {
+	if x.r.Context().Err() != nil {
+		x.rec.Status = engine.StatusClientGone
+		panic(errAbandon)
+	}
+}
+
+// attempt sends the request over c and relays the answer.
+func (x *exchange) attempt(c *upstream.Conn, retried bool) outcome {
+	stop := context.AfterFunc(x.r.Context(), c.Abort)
+	reuse := false
+	defer func() {
+		x.endUpload(c)
+		if stop() && reuse {
+			c.Put()
+		} else {
+			c.Close()
+		}
+	}()
+	c.WriteWithin(x.e.options.StreamIdle)
+	n, err := c.Write(x.head)
+	if err != nil {
+		return x.failed(c, engine.Failure{Retried: retried, Wrote: n > 0, Closed: isClosed(err)}, err)
+	}
+	sent := time.Now()
+	if x.body {
+		x.startUpload(c)
+	} else {
+		c.ReadWithin(x.e.options.ResponseTimeout)
+	}
+	resp := response{x: x, c: c, sent: sent}
+	defer resp.free()
+	if err := resp.readHead(); err != nil {
+		if err == errReplied {
+			return answered
+		}
+		return x.failed(c, engine.Failure{Retried: retried, Wrote: true, Closed: resp.filled == 0 && isClosed(err)}, err)
+	}
+	if resp.head.Status == http.StatusSwitchingProtocols {
+		resp.tunnel()
+		return answered
+	}
+	reuse = resp.relay()
+	return answered
+}
+
+// failed answers for an attempt that brought no response, or says to repeat it.
+func (x *exchange) failed(c *upstream.Conn, f engine.Failure, err error) outcome {
+	x.checkClient()
+	if x.upload != nil {
+		if reply := x.uploadFault(); reply != nil {
+			x.reply(reply)
+			return answered
+		}
+		f.BodyTaken = true
+	}
+	f.Method, f.Reused = x.r.Method, c.Reused()
+	if f.MayRetry() {
+		return again
+	}
+	x.e.log.Debug("an endpoint did not answer", "backend", x.rec.Plan.Backend.Name,
+		"endpoint", x.rec.Endpoint.Address, "error", err)
+	var bad *badResponse
+	switch {
+	case isTimeout(err):
+		x.e.metrics.UpstreamTimeouts.Inc()
+		x.reply(engine.ReplyResponseTimeout)
+	case errors.As(err, &bad):
+		x.reply(bad.reply)
+	default:
+		x.reply(engine.ReplyUpstreamClosed)
+	}
+	return answered
+}
+
+// reply writes an answer of the proxy's own.
+func (x *exchange) reply(p *engine.Reply) {
+	x.rec.Status = p.Status
+	line := p.Line()
+	h := x.w.Header()
+	h["Content-Type"] = []string{"text/plain"}
+	h["Content-Length"] = []string{strconv.Itoa(len(line))}
+	if p.Allow != "" {
+		h["Allow"] = []string{p.Allow}
+	}
+	if p.Unsupported != "" {
+		h["X-Ramjet-Unsupported"] = []string{p.Unsupported}
+	}
+	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.bodyIsShort() {
+		http.NewResponseController(x.w).EnableFullDuplex() // do not wait for the body
+		h["Connection"] = []string{"close"}
+	}
+	x.w.WriteHeader(p.Status)
+	if x.r.Method != http.MethodHead {
+		io.WriteString(x.w, line)
+	}
+}
+
+// bodyUnread reports whether the client may still be sending its body.
+func (x *exchange) bodyUnread() bool {
+	if x.upload != nil {
+		return !x.upload.allRead.Load()
+	}
+	return hasBody(x.r)
+}
+
+// hasBody reports whether there is a body; HTTP/2 requests have a Body that is
+// empty.
+func hasBody(r *http.Request) bool {
+	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
+}
+
+// bodyIsShort reports whether a body that nobody has begun to read is on its way
+// anyway and so small that reading it costs less than a new connection; net/http
+// does that before it answers.
+func (x *exchange) bodyIsShort() bool {
+	return x.upload == nil && x.r.ContentLength >= 0 && x.r.ContentLength <= upstream.Large &&
+		len(x.r.Header["Expect"]) == 0
+}
+
+// refusedHead books a request that never became one.
+func (e *Engine) refusedHead(p *engine.Reply) {
+	rec := engine.Record{Start: time.Now(), Status: p.Status}
+	e.metrics.Count(0, &rec)
+	if e.options.Done != nil {
+		e.options.Done(&rec)
+	}
+}
+
+func isTimeout(err error) bool {
+	var t interface{ Timeout() bool }
+	return errors.As(err, &t) && t.Timeout()
+}
+
+// isClosed reports whether the peer ended the connection.
+func isClosed(err error) bool {
+	return err == io.EOF || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// fields answers the canary rules from a request.
+type fields http.Request
+
+// Field returns the value of a field; several are joined (RFC 9110 §5.3).
+func (f *fields) Field(name string) (string, bool) {
+	v := f.Header[http.CanonicalHeaderKey(name)]
+	switch len(v) {
+	case 0:
+		return "", false
+	case 1:
+		return v[0], true
+	}
+	return strings.Join(v, ", "), true
+}
+
+// Cookie returns the value of the first cookie of that name.
+func (f *fields) Cookie(name string) (string, bool) {
+	for _, line := range f.Header["Cookie"] {
+		for line != "" {
+			var part string
+			part, line, _ = strings.Cut(line, ";")
+			k, v, ok := strings.Cut(strings.Trim(part, " \t"), "=")
+			if ok && k == name {
+				return strings.Trim(v, `"`), true
+			}
+		}
+	}
+	return "", false
+}

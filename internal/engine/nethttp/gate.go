@@ -1,0 +1,376 @@
+package nethttp
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/http1"
+)
+
+// gate stands between net/http's server and an HTTP/1 connection. It lets
+// through only bytes of messages that the strict kernel has delimited, so that
+// net/http and the backends behind it cannot be talked into seeing other
+// boundaries than we do, and it answers what it refuses in the proxy's own
+// words. It also moves the deadlines of bodies, lazily, and closes with a
+// lingering close while the client is still sending.
+//
+// A head is held back until it is whole. Reads come from one goroutine at a
+// time, as net/http has it; Write, the deadlines and Close from any.
+type gate struct {
+	conn   net.Conn // raw, or the TLS connection above it
+	raw    *counted
+	engine *Engine
+
+	// The following belong to the reading goroutine.
+	parser   http1.Parser
+	head     http1.RequestHead
+	chunked  http1.Chunked
+	state    gateState
+	left     int64  // bytes of a body with a length still to come
+	pending  []byte // read but not delivered: cleared bytes, then others
+	cleared  int
+	refusal  *refusedError
+	leaked   bool // one byte of the refused head was given to a background read
+	answered bool // the refusal was written
+	spoke    bool // the client sent something
+
+	// ambiguousEnd is set while the client may be in the middle of sending.
+	ambiguousEnd atomic.Bool
+	// swallow makes the next interim 100 disappear (see exchange.startUpload).
+	swallow atomic.Bool
+
+	mu      sync.Mutex // guards the deadlines
+	read    deadline.Lazy
+	write   deadline.Lazy
+	aborted bool
+	closed  bool
+}
+
+type gateState uint8
+
+const (
+	gateHead gateState = iota
+	gateLength
+	gateChunked
+	gateOpen // everything passes: HTTP/2 with prior knowledge, or a tunnel
+)
+
+// secureGate is a gate inside TLS; net/http learns that from ConnectionState.
+type secureGate struct {
+	gate
+	tls *tls.Conn
+}
+
+// ConnectionState makes net/http fill Request.TLS.
+func (g *secureGate) ConnectionState() tls.ConnectionState { return g.tls.ConnectionState() }
+
+func newGate(raw *counted, e *Engine) *gate {
+	g := &gate{conn: raw, raw: raw, engine: e}
+	g.parser.Limits = e.limits
+	e.fresh.add(g)
+	return g
+}
+
+func newSecureGate(t *tls.Conn, e *Engine) *secureGate {
+	g := &secureGate{gate: gate{conn: t, raw: t.NetConn().(*counted), engine: e}, tls: t}
+	g.parser.Limits = e.limits
+	e.fresh.add(&g.gate)
+	return g
+}
+
+// refusedError is a message that was refused; net/http meets it as the read
+// error of a connection and says nothing of its own.
+type refusedError struct{ reply engine.Reply }
+
+func (r *refusedError) Error() string { return r.reply.Text }
+
+func refuse(err error) *refusedError {
+	var e *http1.Error
+	if !errors.As(err, &e) {
+		return &refusedError{engine.Reply{Status: 400, Text: "the request is malformed"}}
+	}
+	return &refusedError{engine.Reply{Status: e.Status, Text: e.Text}}
+}
+
+// Read delivers bytes of requests that were found sound.
+func (g *gate) Read(p []byte) (int, error) {
+	if g.state == gateOpen && len(g.pending) == 0 {
+		return g.conn.Read(p)
+	}
+	if len(g.pending) == 0 && g.refusal == nil {
+		// The common case: a read brings whole messages, which are judged where
+		// they lie.
+		n, err := g.fill(p)
+		if n == 0 {
+			return 0, err
+		}
+		ok := g.admit(p[:n])
+		g.hold(p[ok:n])
+		if ok > 0 {
+			return ok, nil
+		}
+	}
+	for g.cleared == 0 {
+		if g.state == gateOpen {
+			g.cleared = len(g.pending)
+			break
+		}
+		if g.refusal != nil {
+			return g.refused(p)
+		}
+		if err := g.more(); err != nil {
+			return 0, err
+		}
+		g.cleared += g.admit(g.pending[g.cleared:])
+	}
+	n := copy(p, g.pending[:g.cleared])
+	g.pending = g.pending[n:]
+	g.cleared -= n
+	if len(g.pending) == 0 {
+		g.pending = nil // an idle connection owns no buffer
+	}
+	return n, nil
+}
+
+// fill reads from the connection; while a body is under way the gap between two
+// bytes is bounded.
+func (g *gate) fill(p []byte) (int, error) {
+	if g.state != gateHead {
+		g.readWithin(g.engine.options.StreamIdle)
+	}
+	n, err := g.conn.Read(p)
+	if n > 0 && !g.spoke {
+		g.spoke = true
+		g.engine.fresh.remove(g)
+	}
+	return n, err
+}
+
+// hold keeps what cannot be delivered yet.
+func (g *gate) hold(b []byte) {
+	if len(b) > 0 {
+		g.pending = append(make([]byte, 0, max(2*len(b), 1<<10)), b...)
+		g.cleared = 0
+	}
+}
+
+// more appends at least one byte to pending. The parser bounds a head, so
+// pending is bounded by the head limit and one read.
+func (g *gate) more() error {
+	const room = 1 << 10
+	if cap(g.pending)-len(g.pending) < room {
+		grown := make([]byte, len(g.pending), 2*len(g.pending)+room)
+		copy(grown, g.pending)
+		g.pending = grown
+	}
+	n, err := g.fill(g.pending[len(g.pending):cap(g.pending)])
+	g.pending = g.pending[:len(g.pending)+n]
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// admit judges b, which begins where the last judged byte ended, and returns
+// how many bytes may be delivered. What follows them is the beginning of
+// something not yet whole, or refused.
+func (g *gate) admit(b []byte) (ok int) {
+	for ok < len(b) && g.refusal == nil {
+		n := g.step(b[ok:])
+		if n == 0 {
+			break
+		}
+		ok += n
+	}
+	// Between two messages, and with nothing of the next, the client waits for us.
+	g.ambiguousEnd.Store(g.state != gateHead || ok < len(b) || g.refusal != nil)
+	return ok
+}
+
+// step judges the next element: a head, a stretch of a body, or all.
+func (g *gate) step(b []byte) int {
+	switch g.state {
+	case gateHead:
+		n, err := g.parser.ParseRequest(b, &g.head)
+		if err != nil {
+			g.refusal = refuse(err)
+			return 0
+		}
+		if n > 0 {
+			g.enterBody()
+		}
+		return n
+	case gateLength:
+		n := int(min(int64(len(b)), g.left))
+		if g.left -= int64(n); g.left == 0 {
+			g.state = gateHead
+		}
+		return n
+	case gateChunked:
+		_, n, err := g.chunked.Next(b)
+		if err != nil {
+			g.refusal = refuse(err)
+			return 0
+		}
+		if g.chunked.Done() {
+			g.state = gateHead
+		}
+		return n
+	default:
+		return len(b)
+	}
+}
+
+// enterBody sets the state that the head just read leads to.
+func (g *gate) enterBody() {
+	h := &g.head
+	switch {
+	case h.Preface && g.conn == net.Conn(g.raw):
+		g.state = gateOpen
+	case h.Preface:
+		g.refusal = &refusedError{engine.Reply{Status: 505, Text: "HTTP/2 over TLS has to be negotiated by ALPN"}}
+	case h.Framing == http1.FramingChunked:
+		g.chunked.Reset(g.engine.limits)
+		g.state = gateChunked
+	case h.Framing == http1.FramingLength && h.ContentLength > 0:
+		g.left = h.ContentLength
+		g.state = gateLength
+	}
+}
+
+// refused answers for a message that was refused. A refused body is the
+// exchange's to answer. A refused head is answered here, once nothing of an
+// earlier exchange is under way any more: net/http reads a single byte in the
+// background while a request is being served, and an error then would mean that
+// the client has gone, so that read gets its byte.
+func (g *gate) refused(p []byte) (int, error) {
+	if g.state == gateHead && len(p) == 1 && !g.leaked && len(g.pending) > 0 {
+		g.leaked = true
+		p[0] = g.pending[0]
+		return 1, nil
+	}
+	if g.state == gateHead && !g.answered {
+		g.answered = true
+		g.engine.refusedHead(&g.refusal.reply)
+		g.Write(g.refusal.reply.AppendHTTP1(nil))
+	}
+	return 0, &net.OpError{Op: "read", Net: "tcp", Err: g.refusal}
+}
+
+// open lets everything pass from now on: the connection became a tunnel.
+func (g *gate) open() {
+	g.state = gateOpen
+	g.refusal = nil
+	g.ambiguousEnd.Store(false)
+	if g.leaked && len(g.pending) > 0 { // the background byte was delivered
+		g.pending = g.pending[1:]
+	}
+	g.cleared = len(g.pending)
+}
+
+const interim100 = "HTTP/1.1 100 Continue\r\n\r\n"
+
+// Write writes under a deadline that moves with progress.
+func (g *gate) Write(b []byte) (int, error) {
+	if len(b) == len(interim100) && string(b) == interim100 && g.swallow.CompareAndSwap(true, false) {
+		return len(b), nil
+	}
+	g.mu.Lock()
+	if at, change := g.write.Next(time.Now(), g.engine.options.StreamIdle); change && !g.aborted {
+		g.conn.SetWriteDeadline(at)
+	}
+	g.mu.Unlock()
+	return g.conn.Write(b)
+}
+
+func (g *gate) readWithin(d time.Duration) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if at, change := g.read.Next(time.Now(), d); change && !g.aborted {
+		g.conn.SetReadDeadline(at)
+	}
+}
+
+// abortRead ends a read of the body that is going on, and all later ones.
+func (g *gate) abortRead() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.aborted = true
+	g.conn.SetReadDeadline(time.Unix(1, 0))
+}
+
+// abort ends reads and writes that are going on, and all later ones.
+func (g *gate) abort() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.aborted = true
+	g.conn.SetDeadline(time.Unix(1, 0))
+}
+
+// SetReadDeadline is net/http's: for heads, idling and its background read.
+func (g *gate) SetReadDeadline(t time.Time) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.aborted {
+		return nil
+	}
+	g.read = deadline.Lazy{}
+	return g.conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline ignores net/http's habit of taking the deadline away after
+// each request: Write keeps one that is always ahead.
+func (g *gate) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.write = deadline.Lazy{}
+	return g.conn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets both.
+func (g *gate) SetDeadline(t time.Time) error {
+	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
+}
+
+// CloseWrite ends our direction: FIN, or close_notify and FIN.
+func (g *gate) CloseWrite() error {
+	if t, ok := g.conn.(*tls.Conn); ok {
+		if err := t.CloseWrite(); err != nil {
+			return err
+		}
+	}
+	return g.raw.CloseWrite()
+}
+
+// Close closes the connection, after a while if the client is still sending.
+func (g *gate) Close() error {
+	g.mu.Lock()
+	done := g.closed
+	g.closed = true
+	g.mu.Unlock()
+	if done {
+		return os.ErrClosed
+	}
+	g.engine.fresh.remove(g)
+	if !g.ambiguousEnd.Load() || g.engine.forced.Load() {
+		return g.conn.Close()
+	}
+	g.engine.serving.Go(func() { linger(g, g.raw) })
+	return nil
+}
+
+// LocalAddr returns the address the client connected to.
+func (g *gate) LocalAddr() net.Addr { return g.conn.LocalAddr() }
+
+// RemoteAddr returns the client's address.
+func (g *gate) RemoteAddr() net.Addr { return g.conn.RemoteAddr() }

@@ -1,0 +1,171 @@
+package nethttp
+
+import (
+	"io"
+	"net/http"
+	"time"
+
+	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/http1"
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// relayBody streams the body, whatever delimits it.
+func (s *response) relayBody() error {
+	b := bodyWriter{x: s.x}
+	switch s.head.Framing {
+	case http1.FramingNone:
+		return nil
+	case http1.FramingLength:
+		return s.relayLength(&b)
+	case http1.FramingChunked:
+		return s.relayChunked(&b)
+	default:
+		return s.relayUntilClose(&b)
+	}
+}
+
+// relayLength relays a body of a known length.
+func (s *response) relayLength(b *bodyWriter) error {
+	left := s.head.ContentLength
+	for {
+		piece := s.take(left)
+		left -= int64(len(piece))
+		if err := b.write(piece, left == 0 || s.full()); err != nil || left == 0 {
+			return err
+		}
+		if err := s.refill(); err != nil {
+			return noEOF(err)
+		}
+	}
+}
+
+// relayChunked decodes a chunked body; net/http chunks it anew for HTTP/1.1.
+func (s *response) relayChunked(b *bodyWriter) error {
+	s.chunked.Reset(s.x.e.limits)
+	for {
+		full := s.full()
+		for s.start < s.filled && !s.chunked.Done() {
+			data, n, err := s.chunked.Next((*s.buf)[s.start:s.filled])
+			if err != nil {
+				return err
+			}
+			s.start += n
+			if err := b.write(data, true); err != nil {
+				return err
+			}
+		}
+		if s.chunked.Done() {
+			s.trailers()
+			return nil
+		}
+		if !full {
+			if err := b.flush(); err != nil {
+				return err
+			}
+		}
+		if err := s.refill(); err != nil {
+			return noEOF(err)
+		}
+	}
+}
+
+// relayUntilClose relays a body that its server ends by closing.
+func (s *response) relayUntilClose(b *bodyWriter) error {
+	for {
+		full := s.full()
+		if err := b.write(s.take(int64(s.filled-s.start)), full); err != nil {
+			return err
+		}
+		if err := s.refill(); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+// trailers hands on the trailer fields that may cross; the kernel has dropped
+// the others.
+func (s *response) trailers() {
+	h := s.x.w.Header()
+	for _, f := range s.chunked.Trailer() {
+		name := http.TrailerPrefix + canonical(f.Name)
+		h[name] = append(h[name], string(f.Value))
+	}
+}
+
+// take returns up to most bytes of what is in the buffer and marks them used.
+func (s *response) take(most int64) []byte {
+	n := int(min(most, int64(s.filled-s.start)))
+	piece := (*s.buf)[s.start : s.start+n]
+	s.start += n
+	return piece
+}
+
+// full reports whether the last read filled the buffer, so that the endpoint
+// probably has more at hand and there is no hurry to flush.
+func (s *response) full() bool { return s.filled == len(*s.buf) }
+
+// refill reads more of the body into the buffer, all of which has been used. A
+// body that fills the small buffer gets a large one.
+func (s *response) refill() error {
+	if s.full() && len(*s.buf) < upstream.Large {
+		s.free()
+		s.buf = upstream.GetLarge()
+	}
+	s.start, s.filled = 0, 0
+	s.c.ReadWithin(s.x.e.options.StreamIdle)
+	n, err := s.c.Read(*s.buf)
+	s.filled = n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// noEOF turns an end that came too early into what it is.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// bodyWriter writes a body to the client.
+type bodyWriter struct {
+	x        *exchange
+	deadline deadline.Lazy // of HTTP/2 streams; HTTP/1 connections have the gate's
+}
+
+// write sends b on, and out of net/http's buffers unless more is coming soon.
+func (w *bodyWriter) write(b []byte, more bool) error {
+	if len(b) > 0 {
+		w.within()
+		if _, err := w.x.w.Write(b); err != nil {
+			return &clientError{err}
+		}
+	}
+	if more {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *bodyWriter) flush() error {
+	w.within()
+	if err := http.NewResponseController(w.x.w).Flush(); err != nil {
+		return &clientError{err}
+	}
+	return nil
+}
+
+// within bounds how long a client may leave the next write blocked.
+func (w *bodyWriter) within() {
+	if w.x.r.ProtoMajor == 1 {
+		return
+	}
+	if at, change := w.deadline.Next(time.Now(), w.x.e.options.StreamIdle); change {
+		http.NewResponseController(w.x.w).SetWriteDeadline(at)
+	}
+}

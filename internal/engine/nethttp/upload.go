@@ -1,0 +1,264 @@
+package nethttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/http1"
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// upload streams the request body to the endpoint, beside the goroutine that
+// reads the response. It ends at the end of the body, at the first error on
+// either side, or when it is told to.
+type upload struct {
+	x    *exchange
+	c    *upstream.Conn
+	done chan struct{} // closed when run has ended
+	// started is set once run was started; it belongs to the exchange.
+	started bool
+	// allRead is set once the client has sent everything, before the last byte
+	// goes upstream: a backend that answers only then has not answered early.
+	allRead atomic.Bool
+	// sentAt is when the last byte was sent, in nanoseconds since rec.Start.
+	sentAt atomic.Int64
+	// stopped is set when the exchange ends the upload: the errors that follow
+	// are nobody's fault.
+	stopped atomic.Bool
+	// failed is set when the client is to blame for the end of the upload.
+	failed atomic.Bool
+	// fault is set, before done closes, when the client is to blame.
+	fault *engine.Reply
+	// gone is set, before done closes, when the client broke off.
+	gone     bool
+	deadline deadline.Lazy // of HTTP/2 streams; HTTP/1 bodies have the gate's
+
+	mu         sync.Mutex
+	responding bool // the response head is there: its timeout is no more
+}
+
+// uploadTail is how long an upload whose last byte was read, and whose answer is
+// complete, may take to hand that byte to the kernel. Usually it has, and its
+// goroutine has only not been told yet.
+const uploadTail = 50 * time.Millisecond
+
+// expectPatience is how long an HTTP/2 client that wants to be asked for its
+// body is kept waiting for a backend that may never ask (RFC 9110 §10.1.1: the
+// client itself would not wait for ever). HTTP/1 clients decide themselves.
+const expectPatience = time.Second
+
+// startUpload begins to send the body.
+func (x *exchange) startUpload(c *upstream.Conn) {
+	x.upload = &upload{x: x, c: c, done: make(chan struct{})}
+	c.ReadWithin(0) // the wait for the answer begins when the body has been sent
+	rc := http.NewResponseController(x.w)
+	if x.r.ProtoMajor == 1 {
+		rc.EnableFullDuplex()
+		if x.asked.expect && !c.HTTP10() {
+			// net/http asks for the body with a 100 of its own at the first read.
+			// Whether and when to ask is the backend's to say, so that one is
+			// taken out, and the backend's passed on.
+			x.client.gate.swallow.Store(true)
+			x.w.WriteHeader(http.StatusContinue)
+		}
+		x.upload.start()
+		return
+	}
+	if !x.asked.expect || c.HTTP10() {
+		x.upload.start()
+	} // else it begins with the backend's 100, see response.interim
+}
+
+// start begins to read the body; later calls do nothing.
+func (u *upload) start() {
+	if !u.started {
+		u.started = true
+		go u.run()
+	}
+}
+
+// endUpload stops an upload that is still going on and waits for it. The
+// client's connection is of no further use if it was.
+func (x *exchange) endUpload(c *upstream.Conn) {
+	u := x.upload
+	if u == nil || !u.started {
+		return
+	}
+	if u.allRead.Load() {
+		tail := time.NewTimer(uploadTail)
+		defer tail.Stop()
+		select {
+		case <-u.done:
+			return
+		case <-tail.C:
+		}
+	}
+	u.stopped.Store(true)
+	c.Abort()
+	if !u.allRead.Load() {
+		x.stopReading()
+	}
+	<-u.done
+}
+
+// stopReading ends reads of the request body.
+func (x *exchange) stopReading() {
+	if x.client.gate != nil && x.r.ProtoMajor == 1 {
+		x.client.gate.abortRead()
+		return
+	}
+	http.NewResponseController(x.w).SetReadDeadline(time.Unix(1, 0))
+}
+
+// uploadFault waits for the end of the upload and returns the reply that its
+// failure calls for, nil if the client is not to blame. A client that broke off
+// ends the exchange.
+func (x *exchange) uploadFault() *engine.Reply {
+	u := x.upload
+	x.endUpload(u.c)
+	if u.gone {
+		x.rec.Status = engine.StatusClientGone
+		panic(errAbandon)
+	}
+	return u.fault
+}
+
+func (u *upload) run() {
+	defer close(u.done)
+	if err := u.copy(); err != nil {
+		var from *readError
+		if !errors.As(err, &from) {
+			return // the endpoint stopped reading; it may still answer
+		}
+		u.blame(from.err)
+		u.c.Abort()
+		return
+	}
+	u.sentAt.Store(int64(time.Since(u.x.rec.Start)))
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.responding {
+		u.c.ReadWithin(u.x.e.options.ResponseTimeout)
+	}
+}
+
+// respond notes that the endpoint has begun its final response.
+func (u *upload) respond() {
+	u.mu.Lock()
+	u.responding = true
+	u.mu.Unlock()
+}
+
+// readError is an error of the client's side.
+type readError struct{ err error }
+
+func (e *readError) Error() string { return e.err.Error() }
+
+// blame says what the client did.
+func (u *upload) blame(err error) {
+	if u.stopped.Load() {
+		return
+	}
+	u.failed.Store(true)
+	var refused *refusedError
+	switch {
+	case errors.As(err, &refused):
+		u.fault = &refused.reply
+	case isTimeout(err):
+		u.fault = engine.ReplyBodyStalled
+	default:
+		u.gone = true
+	}
+}
+
+// Room before and after the data of a chunk for its framing: up to 8 digits and
+// two line ends.
+const (
+	chunkHead = 10
+	chunkTail = 2
+)
+
+func (u *upload) copy() error {
+	r := u.x.r
+	length := r.ContentLength
+	chunked := length < 0
+	buf := upstream.GetSmall()
+	defer func() { upstream.PutBuffer(buf) }()
+	for sent := int64(0); ; {
+		n, err := u.read((*buf)[chunkHead : len(*buf)-chunkTail])
+		sent += int64(n)
+		ended := err == io.EOF || !chunked && sent == length
+		if ended {
+			u.allRead.Store(true)
+		} else if err != nil {
+			return &readError{err}
+		}
+		if n > 0 {
+			if err := u.write(*buf, n, chunked); err != nil {
+				return err
+			}
+		}
+		if ended {
+			return u.finish(chunked)
+		}
+		if n == len(*buf)-chunkHead-chunkTail && len(*buf) == upstream.Small {
+			upstream.PutBuffer(buf)
+			buf = upstream.GetLarge()
+		}
+	}
+}
+
+func (u *upload) read(p []byte) (int, error) {
+	if u.x.r.ProtoMajor != 1 {
+		if at, change := u.deadline.Next(time.Now(), u.x.e.options.StreamIdle); change {
+			http.NewResponseController(u.x.w).SetReadDeadline(at)
+		}
+	}
+	return u.x.r.Body.Read(p)
+}
+
+// write sends n bytes that lie in buf behind chunkHead.
+func (u *upload) write(buf []byte, n int, chunked bool) error {
+	u.c.WriteWithin(u.x.e.options.StreamIdle)
+	if !chunked {
+		_, err := u.c.Write(buf[chunkHead : chunkHead+n])
+		return err
+	}
+	start := chunkHead - 2
+	copy(buf[start:], "\r\n")
+	for size := n; ; size >>= 4 {
+		start--
+		buf[start] = "0123456789abcdef"[size&15]
+		if size < 16 {
+			break
+		}
+	}
+	copy(buf[chunkHead+n:], "\r\n")
+	_, err := u.c.Write(buf[start : chunkHead+n+chunkTail])
+	return err
+}
+
+// finish ends a chunked body, with the trailers that may cross.
+func (u *upload) finish(chunked bool) error {
+	if !chunked {
+		return nil
+	}
+	b := []byte("0\r\n")
+	for name, values := range u.x.r.Trailer {
+		if http1.ForbiddenTrailer([]byte(name)) {
+			continue
+		}
+		for _, v := range values {
+			b = appendField(b, name, v)
+		}
+	}
+	u.c.WriteWithin(u.x.e.options.StreamIdle)
+	_, err := u.c.Write(append(b, "\r\n"...))
+	return err
+}

@@ -1,0 +1,106 @@
+package upstream
+
+import (
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"ramjet.dev/ingress/internal/deadline"
+)
+
+// Conn is a connection to an endpoint, owned by one exchange at a time. Read
+// belongs to one goroutine and Write to one (perhaps another); Abort may be
+// called from any.
+type Conn struct {
+	raw       *net.TCPConn
+	control   syscall.RawConn
+	home      *pool
+	reused    bool
+	idleSince time.Time
+	probe     probe
+
+	mu      sync.Mutex // guards the deadlines
+	aborted bool
+	read    deadline.Lazy
+	write   deadline.Lazy
+}
+
+func newConn(raw *net.TCPConn, home *pool) *Conn {
+	c := &Conn{raw: raw, home: home}
+	c.control, _ = raw.SyscallConn() // fails only on a nil connection
+	c.probe.init()
+	return c
+}
+
+// Reused reports whether the connection served an exchange before this one.
+func (c *Conn) Reused() bool { return c.reused }
+
+// SpokeHTTP10 notes that the endpoint answered as HTTP/1.0.
+func (c *Conn) SpokeHTTP10() { c.home.http10.Store(true) }
+
+// HTTP10 reports whether the endpoint was ever seen to answer as HTTP/1.0.
+func (c *Conn) HTTP10() bool { return c.home.http10.Load() }
+
+// Read reads from the endpoint under the deadline set by ReadWithin.
+func (c *Conn) Read(b []byte) (int, error) { return c.raw.Read(b) }
+
+// Write writes to the endpoint under the deadline set by WriteWithin.
+func (c *Conn) Write(b []byte) (int, error) { return c.raw.Write(b) }
+
+// WriteBuffers writes several slices with one system call where possible.
+func (c *Conn) WriteBuffers(b *net.Buffers) (int64, error) { return b.WriteTo(c.raw) }
+
+// CloseWrite sends FIN and leaves the other direction open.
+func (c *Conn) CloseWrite() error { return c.raw.CloseWrite() }
+
+// ReadWithin gives reads from now on at least d, and at most an eighth more;
+// 0 takes the deadline away.
+func (c *Conn) ReadWithin(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, change := c.read.Next(time.Now(), d); change && !c.aborted {
+		c.raw.SetReadDeadline(at)
+	}
+}
+
+// WriteWithin is ReadWithin for writes.
+func (c *Conn) WriteWithin(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, change := c.write.Next(time.Now(), d); change && !c.aborted {
+		c.raw.SetWriteDeadline(at)
+	}
+}
+
+// Abort ends reads and writes that are going on, and all later ones. The
+// connection must then be closed by its owner.
+func (c *Conn) Abort() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.aborted = true
+	c.raw.SetDeadline(time.Unix(1, 0))
+}
+
+// Put gives the connection back for the next request. The caller has read the
+// last response to its end and has nothing left in its buffers.
+func (c *Conn) Put() {
+	c.mu.Lock()
+	aborted := c.aborted
+	c.mu.Unlock()
+	if aborted {
+		c.Close()
+		return
+	}
+	c.home.put(c)
+}
+
+// Close closes the connection; it is not used again.
+func (c *Conn) Close() { c.raw.Close() }
+
+// quiet reports whether an idle connection is open and its server has sent
+// nothing. Bytes that come unasked would be taken for the answer to the next
+// request, so they disqualify it as much as a FIN does.
+func (c *Conn) quiet() bool {
+	return c.control.Control(c.probe.run) == nil && c.probe.quiet
+}

@@ -1,0 +1,225 @@
+package upstream
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Options configure Pools.
+type Options struct {
+	// ConnectTimeout bounds one attempt to connect.
+	ConnectTimeout time.Duration
+	// IdlePerEndpoint bounds the idle connections kept per endpoint; 0 = none.
+	IdlePerEndpoint int
+}
+
+// idleLife is how long a connection may idle before it is closed: longer than
+// the keep-alive of most servers, so that they decide, and short enough that a
+// burst does not pin descriptors for hours.
+const idleLife = 90 * time.Second
+
+// sweepEvery is how often the janitor looks for connections that their server
+// has closed.
+const sweepEvery = time.Second
+
+// Pools are the pools of all endpoints. It is safe for concurrent use. Close it
+// to end its janitor.
+type Pools struct {
+	options Options
+	dialer  net.Dialer
+	byAddr  sync.Map // string -> *pool
+	named   atomic.Pointer[map[string]bool]
+	stop    chan struct{}
+	done    sync.WaitGroup
+	closed  atomic.Bool
+}
+
+type pool struct {
+	owner   *Pools
+	address string
+	// http10 is set once the endpoint answered as HTTP/1.0: such a server never
+	// sends 100 (RFC 9110 §15.2).
+	http10 atomic.Bool
+
+	mu      sync.Mutex
+	idle    []*Conn // most recently used last
+	retired bool    // the endpoint left the table: nothing is kept any more
+}
+
+// New returns empty pools and starts their janitor.
+func New(options Options) *Pools {
+	p := &Pools{
+		options: options,
+		dialer:  net.Dialer{Timeout: options.ConnectTimeout},
+		stop:    make(chan struct{}),
+	}
+	p.done.Go(p.janitor)
+	return p
+}
+
+// Close closes every idle connection, makes later Puts close theirs, and waits
+// for the janitor. Connections in use are left to their users.
+func (p *Pools) Close() {
+	if p.closed.Swap(true) {
+		return
+	}
+	close(p.stop)
+	p.done.Wait()
+	p.Retain(nil)
+}
+
+// Retain drops the idle connections to every endpoint whose address is not
+// named, now, and those in use when they come back. It is called after a table
+// was published; it takes no lock that is held during I/O.
+func (p *Pools) Retain(addresses []string) {
+	named := make(map[string]bool, len(addresses))
+	for _, a := range addresses {
+		named[a] = true
+	}
+	p.named.Store(&named)
+	for _, q := range p.all() {
+		if !named[q.address] {
+			p.byAddr.CompareAndDelete(q.address, q)
+			q.retire()
+		}
+	}
+}
+
+func (p *Pools) all() []*pool {
+	var all []*pool
+	p.byAddr.Range(func(_, v any) bool {
+		all = append(all, v.(*pool))
+		return true
+	})
+	return all
+}
+
+// Idle counts the idle connections to one endpoint.
+func (p *Pools) Idle(address string) int {
+	v, ok := p.byAddr.Load(address)
+	if !ok {
+		return 0
+	}
+	q := v.(*pool)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.idle)
+}
+
+func (p *Pools) of(address string) *pool {
+	if v, ok := p.byAddr.Load(address); ok {
+		return v.(*pool)
+	}
+	q := &pool{owner: p, address: address}
+	v, _ := p.byAddr.LoadOrStore(address, q)
+	q = v.(*pool)
+	// A request that began before the table changed may name an endpoint that
+	// has gone: it is served, and nothing of it is kept.
+	if named := p.named.Load(); named != nil && !(*named)[address] {
+		q.retire()
+	}
+	return q
+}
+
+// Get returns a connection to address: an idle one that is still open, or,
+// when there is none or fresh is set, a new one. The error of a failed connect
+// names the address and wraps the cause; ctx ends the attempt early.
+func (p *Pools) Get(ctx context.Context, address string, fresh bool) (*Conn, error) {
+	q := p.of(address)
+	if !fresh {
+		if c := q.take(); c != nil {
+			return c, nil
+		}
+	}
+	raw, err := p.dialer.DialContext(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return newConn(raw.(*net.TCPConn), q), nil
+}
+
+// take pops the most recently used idle connection that is still good.
+func (q *pool) take() *Conn {
+	for {
+		q.mu.Lock()
+		last := len(q.idle) - 1
+		if last < 0 {
+			q.mu.Unlock()
+			return nil
+		}
+		c := q.idle[last]
+		q.idle[last] = nil
+		q.idle = q.idle[:last]
+		q.mu.Unlock()
+		if c.quiet() {
+			c.reused = true
+			return c
+		}
+		c.Close()
+	}
+}
+
+// put keeps c, or closes it when the pool is full or the endpoint is gone.
+func (q *pool) put(c *Conn) {
+	c.idleSince = time.Now()
+	q.mu.Lock()
+	keep := !q.retired && len(q.idle) < q.owner.options.IdlePerEndpoint
+	if keep {
+		q.idle = append(q.idle, c)
+	}
+	q.mu.Unlock()
+	if !keep {
+		c.Close()
+	}
+}
+
+func (q *pool) retire() {
+	q.mu.Lock()
+	q.retired = true
+	idle := q.idle
+	q.idle = nil
+	q.mu.Unlock()
+	for _, c := range idle {
+		c.Close()
+	}
+}
+
+// janitor closes, once a second, what servers have hung up on and what idled
+// too long, so that descriptors do not wait in CLOSE_WAIT for the next request.
+func (p *Pools) janitor() {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-p.stop:
+			return
+		case now := <-tick.C:
+			for _, q := range p.all() {
+				q.sweep(now)
+			}
+		}
+	}
+}
+
+func (q *pool) sweep(now time.Time) {
+	var dead []*Conn
+	q.mu.Lock()
+	kept := q.idle[:0]
+	for _, c := range q.idle {
+		if now.Sub(c.idleSince) > idleLife || !c.quiet() {
+			dead = append(dead, c)
+		} else {
+			kept = append(kept, c)
+		}
+	}
+	clear(q.idle[len(kept):])
+	q.idle = kept
+	q.mu.Unlock()
+	for _, c := range dead {
+		c.Close()
+	}
+}
