@@ -1,0 +1,68 @@
+// Command ramjet-ingressd is the daemon: control plane and data plane in one
+// process. This package reads flags, wires the parts together and handles
+// signals; the rules are in the packages below internal/.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"syscall"
+)
+
+// Exit statuses, as --help lists them.
+const (
+	exitOK      = 0 // drained, also when the grace was over
+	exitFailure = 1 // something broke while running
+	exitRefused = 2 // a flag, the route file or a port was refused: nothing was started
+)
+
+func main() {
+	os.Exit(run(os.Args[1:], os.LookupEnv, os.Environ(), os.Stdout, os.Stderr))
+}
+
+// run is main with its surroundings as arguments.
+func run(args []string, getenv func(string) (string, bool), environ []string, stdout, stderr io.Writer) int {
+	c, err := parseFlags(args, getenv, stdout)
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, "ramjet-ingressd:", err)
+		return exitRefused
+	case c.help:
+		return exitOK
+	case c.version:
+		fmt.Fprintf(stdout, "ramjet-ingressd %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+		return exitOK
+	}
+	if c.workerThreads > 0 {
+		runtime.GOMAXPROCS(c.workerThreads)
+	}
+	logger := newLogger(c, stderr)
+	for _, w := range unknownVariables(environ) {
+		logger.Warn(w)
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	d, err := start(c, logger, stdout)
+	if err != nil {
+		refuse(stderr, err)
+		return exitRefused
+	}
+	s := <-signals
+	logger.Info("draining: listeners are closed, requests in flight may finish", "signal", s.String(), "grace", c.shutdownGrace.String())
+	grace, cancel := context.WithTimeout(context.Background(), c.shutdownGrace)
+	defer cancel()
+	go func() {
+		s := <-signals
+		logger.Warn("ended by a second signal", "signal", s.String())
+		os.Exit(exitFailure)
+	}()
+	d.stop(grace)
+	logger.Info("stopped")
+	return exitOK
+}

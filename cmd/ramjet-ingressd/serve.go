@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"sync"
+	"time"
+
+	"ramjet.dev/ingress/internal/admin"
+	"ramjet.dev/ingress/internal/audit"
+	"ramjet.dev/ingress/internal/certs"
+	"ramjet.dev/ingress/internal/control"
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/nethttp"
+	"ramjet.dev/ingress/internal/generation"
+	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/staticfile"
+	"ramjet.dev/ingress/internal/upstream"
+	collector "ramjet.dev/ingress/internal/webhook"
+)
+
+// daemon is everything that runs. Every part is owned here and waited for in
+// stop.
+type daemon struct {
+	log     *slog.Logger
+	pools   *upstream.Pools
+	engine  *nethttp.Engine
+	admin   *admin.Server
+	webhook *collector.Webhook // nil without --audit-webhook
+	expiry  *expiryWatch
+	demo    *demo // nil without --demo
+
+	running sync.WaitGroup // the control loop and the expiry watch
+	cancel  context.CancelFunc
+}
+
+// start checks everything that can be refused, then starts all parts; it returns
+// once the first generation is on the wire and the sockets are served. After an
+// error nothing is left running.
+func start(c config, logger *slog.Logger, stdout io.Writer) (d *daemon, err error) {
+	d = &daemon{log: logger}
+	var token string
+	if c.adminTokenFile != "" {
+		if token, err = admin.LoadToken(c.adminTokenFile); err != nil {
+			return nil, fmt.Errorf("--admin-token-file: %w", err)
+		}
+	}
+	file, err := d.load(c)
+	if err != nil {
+		return nil, err
+	}
+	compiled, err := compile(file)
+	if err != nil {
+		d.demo.close()
+		return nil, err
+	}
+	sockets, err := listen(c, len(file.Certs) > 0)
+	if err != nil {
+		d.demo.close()
+		return nil, err
+	}
+	if c.auditWebhook != "" {
+		if d.webhook, err = collector.New(collector.Options{URL: c.auditWebhook, Logger: logger}); err != nil {
+			sockets.close()
+			d.demo.close()
+			return nil, err
+		}
+	}
+	d.run(c, compiled, sockets, token)
+	d.banner(c, compiled.Table, compiled.Certs, sockets)
+	if d.demo != nil {
+		d.demo.explain(stdout, sockets)
+	}
+	return d, nil
+}
+
+// load reads the route file, or makes that of the demo.
+func (d *daemon) load(c config) (*staticfile.File, error) {
+	if !c.demo {
+		return staticfile.Load(c.staticRoutes)
+	}
+	demo, err := newDemo()
+	if err != nil {
+		return nil, fmt.Errorf("--demo: %w", err)
+	}
+	d.demo = demo
+	return demo.file(), nil
+}
+
+// compile makes the one generation of static mode, number 0.
+func compile(file *staticfile.File) (generation.Compiled, error) {
+	table, diagnostics := route.Compile(file.Spec)
+	var problems []error
+	for _, one := range diagnostics {
+		problems = append(problems, errors.New(one.Message))
+	}
+	set, _, broken := certs.Build(file.Certs)
+	for _, one := range broken {
+		problems = append(problems, errors.New(one.Message))
+	}
+	return generation.Compiled{Table: table, Certs: set}, errors.Join(problems...)
+}
+
+// run starts the parts, the one that others need first.
+func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, token string) {
+	var live generation.Live
+	var metrics engine.Metrics
+	var ctx context.Context
+	ctx, d.cancel = context.WithCancel(context.Background())
+
+	d.pools = upstream.New(upstream.Options{ConnectTimeout: c.connectTimeout, IdlePerEndpoint: c.upstreamPoolIdle})
+	d.expiry = newExpiryWatch(d.log, time.Now)
+	sinks := []audit.Sink{audit.LogSink(d.log)}
+	if d.webhook != nil {
+		sinks = append(sinks, d.webhook)
+	}
+	ctl := control.New(control.Options{
+		History: generation.NewHistory(c.historySize),
+		Live:    &live,
+		Sinks:   sinks,
+		OnApplied: func(kept []generation.Generation, serving *route.Table) {
+			d.pools.Retain(endpointsOf(serving))
+			d.expiry.applied(serving, live.Certs())
+		},
+	})
+	d.running.Go(func() { ctl.Run(ctx) })
+	d.running.Go(func() { d.expiry.run(ctx) })
+	ctl.Offer(compiled)
+	ctl.WaitHandled(ctx, compiled.Number) // ends only with ctx otherwise
+
+	d.engine = nethttp.New(engineOptions(c), &live, d.pools, &metrics, d.log)
+	if sockets.http != nil {
+		d.engine.Serve(sockets.http)
+	}
+	if sockets.https != nil {
+		d.engine.ServeTLS(sockets.https)
+	}
+	if sockets.admin != nil {
+		d.admin = admin.NewServer(admin.NewHandler(admin.Options{
+			Controller: ctl, Metrics: &metrics, Token: token, Version: version,
+		}), d.log)
+		d.running.Go(func() { d.serveAdmin(sockets.admin) })
+	}
+}
+
+// serveAdmin runs until stop shuts the admin listener down.
+func (d *daemon) serveAdmin(l net.Listener) {
+	if err := d.admin.Serve(l); err != nil {
+		d.log.Error("the admin interface ended", "error", err)
+	}
+}
+
+// endpointsOf are the addresses that a table names.
+func endpointsOf(t *route.Table) []string {
+	var all []string
+	for _, b := range t.Backends() {
+		for _, e := range b.Endpoints {
+			all = append(all, e.Address)
+		}
+	}
+	return all
+}
+
+func engineOptions(c config) engine.Options {
+	return engine.Options{
+		ResponseTimeout:    c.responseTimeout,
+		StreamIdle:         c.streamIdleTimeout,
+		TunnelIdle:         c.tunnelIdleTimeout,
+		HeaderTimeout:      c.clientHeaderTimeout,
+		ClientIdle:         c.clientIdleTimeout,
+		HandshakeTimeout:   engine.HandshakeTimeout,
+		MaxHeaderBytes:     c.maxHeaderBytes,
+		MaxConnectAttempts: c.maxConnectAttempts,
+		Trust:              engine.NewTrust(c.trustedProxies),
+		Underscores:        c.underscoresInHeaders,
+	}
+}
+
+// stop drains the data plane until grace ends, then ends everything else. The
+// admin listener goes last: it can be asked during a drain.
+func (d *daemon) stop(grace context.Context) {
+	if err := d.engine.Shutdown(grace); err != nil {
+		d.log.Warn("the grace is over", "error", err)
+	}
+	// What follows has nothing to wait for but single calls.
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if d.admin != nil {
+		d.admin.Shutdown(ctx)
+	}
+	d.cancel()
+	d.running.Wait()
+	if d.webhook != nil {
+		d.webhook.Close(ctx)
+	}
+	d.pools.Close()
+	d.demo.close()
+}
+
+// banner says what was started, in one record.
+func (d *daemon) banner(c config, t *route.Table, set *certs.Set, s listeners) {
+	endpoints := 0
+	for _, b := range t.Backends() {
+		endpoints += len(b.Endpoints)
+	}
+	d.log.Info("serving", "version", version, "engine", c.engine,
+		"http", where(s.http), "https", where(s.https), "admin", where(s.admin),
+		"backends", len(t.Backends()), "endpoints", endpoints, "routes", len(t.Routes()), "certificates", set.Len())
+	if s.admin != nil && c.adminTokenFile == "" {
+		d.log.Warn("whoever reaches the admin port can roll back: give --admin-token-file to ask for a token", "admin", where(s.admin))
+	}
+}
