@@ -195,7 +195,11 @@ func (s *scanner) fields(b []byte, dst []Field) []Field {
 		for start < end && isBlank(b[end-1]) {
 			end--
 		}
-		dst[i] = Field{Name: b[l.start:l.colon:l.colon], Value: b[start:end:end]}
+		// Not as one literal: that is built aside and copied in wider words, which
+		// stalls on the stores before.
+		f := &dst[i]
+		f.Name = b[l.start:l.colon:l.colon]
+		f.Value = b[start:end:end]
 	}
 	return dst
 }
