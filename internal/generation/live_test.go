@@ -122,40 +122,18 @@ func TestUnusableCertificateFailsAlone(t *testing.T) {
 	}
 }
 
-// Invariant 3, seen from outside: whoever has loaded a table finds the certificates
-// of that publish, or of a later one, in place.
-func TestCertificatesBeforeTable(t *testing.T) {
-	const publishes = 300
-	ca := certtest.NewAuthority(t)
-	var all []generation.Compiled
-	tables, sets := map[*route.Table]int{}, map[*certs.Set]int{nil: -1}
-	for i := range 3 {
-		all = append(all, secured(t, ca, uint64(i), "shop.test"))
-	}
-	// Only the pointers matter: each publish has a table and a set of its own, the
-	// contents repeat.
-	for i := 3; i < publishes; i++ {
-		c := all[i%3]
-		c.Table, _ = route.Compile(route.Spec{Certs: c.Table.Certs()})
-		c.Certs, _, _ = certs.Build(nil, c.Certs)
-		all = append(all, c)
-	}
-	for i, c := range all {
-		tables[c.Table], sets[c.Certs] = i, i
-	}
-	var live generation.Live
-	live.Publish(all[0])
-	var readers sync.WaitGroup
+const publishes = 200_000
+
+// race publishes so many times, next(i) being the i-th, while two readers run read
+// over and over. It returns once the readers have ended.
+func race(live *generation.Live, next func(i int) generation.Compiled, read func() bool) {
+	var readers, started sync.WaitGroup
 	stop := make(chan struct{})
 	for range 2 {
+		started.Add(1)
 		readers.Go(func() {
-			for {
-				table := live.Table()
-				set := live.Certs()
-				if sets[set] < tables[table] {
-					t.Errorf("table of publish %d with certificates of %d", tables[table], sets[set])
-					return
-				}
+			started.Done()
+			for read() {
 				select {
 				case <-stop:
 					return
@@ -164,11 +142,37 @@ func TestCertificatesBeforeTable(t *testing.T) {
 			}
 		})
 	}
-	for _, c := range all[1:] {
-		live.Publish(c)
+	started.Wait()
+	for i := range publishes {
+		live.Publish(next(i))
 	}
 	close(stop)
 	readers.Wait()
+}
+
+// Invariant 3, seen from outside: whoever has loaded a table finds the certificates
+// of that publish, or of a later one, in place.
+func TestCertificatesBeforeTable(t *testing.T) {
+	// Only the pointers matter here, so the values behind them are empty.
+	tables, sets := make([]route.Table, publishes), make([]certs.Set, publishes)
+	tableAt, setAt := map[*route.Table]int{}, map[*certs.Set]int{}
+	for i := range publishes {
+		tableAt[&tables[i]], setAt[&sets[i]] = i, i
+	}
+	next := func(i int) generation.Compiled {
+		return generation.Compiled{Table: &tables[i], Certs: &sets[i]}
+	}
+	var live generation.Live
+	live.Publish(next(0))
+	race(&live, next, func() bool {
+		table := live.Table()
+		set := live.Certs()
+		if setAt[set] < tableAt[table] {
+			t.Errorf("the table of publish %d with the certificates of %d", tableAt[table], setAt[set])
+			return false
+		}
+		return true
+	})
 }
 
 // A handshake that is under way while certificates rotate always finds one: the name
@@ -180,29 +184,13 @@ func TestHandshakeNeverFallsBetween(t *testing.T) {
 	var live generation.Live
 	live.Publish(rotations[0])
 	hello := &tls.ClientHelloInfo{ServerName: "shop.test"}
-	var readers sync.WaitGroup
-	stop := make(chan struct{})
-	for range 2 {
-		readers.Go(func() {
-			for {
-				cert, err := live.Certificate(hello)
-				if cert == nil || err != nil {
-					t.Errorf("no certificate: %v", err)
-					return
-				}
-				select {
-				case <-stop:
-					return
-				default:
-				}
-			}
-		})
-	}
-	for i := range 20_000 {
-		live.Publish(rotations[i%2])
-	}
-	close(stop)
-	readers.Wait()
+	race(&live, func(i int) generation.Compiled { return rotations[i%2] }, func() bool {
+		cert, err := live.Certificate(hello)
+		if cert == nil || err != nil {
+			t.Errorf("no certificate: %v", err)
+		}
+		return cert != nil
+	})
 }
 
 // Pinning the first of three generations puts back its table and its certificate,
