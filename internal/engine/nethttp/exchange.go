@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -30,6 +31,10 @@ type exchange struct {
 	room   *[]byte
 	upload *upload
 	tried  []*route.Endpoint
+	query  engine.Request
+	resp   response
+	// stopWatch ends the watch of an HTTP/2 stream; HTTP/1 has the gate's.
+	stopWatch func() bool
 }
 
 // asked is what the client asked of this hop rather than of the backend.
@@ -47,12 +52,17 @@ var errAbandon = http.ErrAbortHandler
 func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	e.inflight.enter()
 	defer e.inflight.leave()
-	x := &exchange{e: e, w: w, r: r}
+	x := exchanges.Get().(*exchange)
+	x.e, x.w, x.r = e, w, r
 	x.client, _ = r.Context().Value(connKey{}).(*client)
 	x.rec.Start = time.Now()
 	defer x.finish()
 	x.run()
 }
+
+// exchanges keeps the memory of ended exchanges: parsers, field slices, buffers
+// for names. Nothing of an exchange outlives serve.
+var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 
 // finish books the exchange, however it ended.
 func (x *exchange) finish() {
@@ -60,6 +70,9 @@ func (x *exchange) finish() {
 	if x.e.options.Done != nil {
 		x.e.options.Done(&x.rec)
 	}
+	clear(x.tried)
+	*x = exchange{tried: x.tried[:0], resp: x.resp.memory()}
+	exchanges.Put(x)
 }
 
 func (x *exchange) run() {
@@ -68,7 +81,7 @@ func (x *exchange) run() {
 		x.reply(engine.ReplyNotReady)
 		return
 	}
-	q := engine.Request{
+	x.query = engine.Request{
 		Method:       x.r.Method,
 		Target:       x.r.RequestURI,
 		Host:         x.r.Host,
@@ -76,7 +89,7 @@ func (x *exchange) run() {
 		Peer:         x.client.peer.addr,
 		Fields:       (*fields)(x.r),
 	}
-	plan, reply := engine.NewPlan(table, &q)
+	plan, reply := engine.NewPlan(table, &x.query)
 	x.rec.Plan = plan
 	if reply == nil {
 		reply = x.supported()
@@ -180,7 +193,7 @@ func (x *exchange) attempts() {
 
 // checkClient ends the exchange when its client has gone.
 func (x *exchange) checkClient() {
-	if x.r.Context().Err() != nil {
+	if x.clientGone() {
 		x.rec.Status = engine.StatusClientGone
 		panic(errAbandon)
 	}
@@ -188,11 +201,11 @@ func (x *exchange) checkClient() {
 
 // attempt sends the request over c and relays the answer.
 func (x *exchange) attempt(c *upstream.Conn, retried bool) outcome {
-	stop := context.AfterFunc(x.r.Context(), c.Abort)
+	x.watch(c)
 	reuse := false
 	defer func() {
 		x.endUpload(c)
-		if stop() && reuse {
+		if x.unwatch() && reuse {
 			c.Put()
 		} else {
 			c.Close()
@@ -209,7 +222,7 @@ func (x *exchange) attempt(c *upstream.Conn, retried bool) outcome {
 	} else {
 		c.ReadWithin(x.e.options.ResponseTimeout)
 	}
-	resp := response{x: x, c: c, sent: sent}
+	resp := x.resp.begin(x, c, sent)
 	defer resp.free()
 	if err := resp.readHead(); err != nil {
 		if err == errReplied {
@@ -223,6 +236,36 @@ func (x *exchange) attempt(c *upstream.Conn, retried bool) outcome {
 	}
 	reuse = resp.relay()
 	return answered
+}
+
+// watch makes c end when the client goes away.
+func (x *exchange) watch(c *upstream.Conn) {
+	if g := x.client.gate; g != nil && x.r.ProtoMajor == 1 {
+		g.serving.Store(c)
+		if g.gone.Load() {
+			c.Abort()
+		}
+		return
+	}
+	x.stopWatch = context.AfterFunc(x.r.Context(), c.Abort)
+}
+
+// unwatch ends that, and reports whether the client is still there.
+func (x *exchange) unwatch() bool {
+	if x.stopWatch != nil {
+		return x.stopWatch()
+	}
+	g := x.client.gate
+	g.serving.Store(nil)
+	return !g.gone.Load()
+}
+
+// clientGone reports whether the client has ended the connection or stream.
+func (x *exchange) clientGone() bool {
+	if g := x.client.gate; g != nil && g.gone.Load() {
+		return true
+	}
+	return x.r.Context().Err() != nil
 }
 
 // failed answers for an attempt that brought no response, or says to repeat it.

@@ -12,6 +12,7 @@ import (
 	"ramjet.dev/ingress/internal/deadline"
 	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/http1"
+	"ramjet.dev/ingress/internal/upstream"
 )
 
 // gate stands between net/http's server and an HTTP/1 connection. It lets
@@ -43,6 +44,10 @@ type gate struct {
 
 	// ambiguousEnd is set while the client may be in the middle of sending.
 	ambiguousEnd atomic.Bool
+	// gone is set once the client has ended the connection. serving is then
+	// aborted: the connection to the endpoint that serves the client.
+	gone    atomic.Bool
+	serving atomic.Pointer[upstream.Conn]
 	// swallow makes the next interim 100 disappear (see exchange.startUpload).
 	swallow atomic.Bool
 
@@ -149,6 +154,12 @@ func (g *gate) fill(p []byte) (int, error) {
 	if n > 0 && !g.spoke {
 		g.spoke = true
 		g.engine.fresh.remove(g)
+	}
+	if err != nil && !isTimeout(err) {
+		g.gone.Store(true)
+		if c := g.serving.Load(); c != nil {
+			c.Abort()
+		}
 	}
 	return n, err
 }

@@ -1,8 +1,7 @@
 package nethttp
 
 import (
-	"crypto/rand"
-	"encoding/hex"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"strings"
@@ -130,9 +129,13 @@ func requestID(sent []string) string {
 	if len(sent) == 1 && engine.KeepRequestID(sent[0]) {
 		return sent[0]
 	}
-	var raw [16]byte
-	rand.Read(raw[:]) // never fails
-	return hex.EncodeToString(raw[:])
+	var id [32]byte
+	for i, word := range [2]uint64{rand.Uint64(), rand.Uint64()} {
+		for j := range 16 {
+			id[16*i+j] = "0123456789abcdef"[word>>(4*j)&15]
+		}
+	}
+	return string(id[:])
 }
 
 func appendField(b []byte, name, value string) []byte {

@@ -35,6 +35,19 @@ func (b *badResponse) Error() string { return b.reply.Text }
 // errReplied says that the client has been answered on the way.
 var errReplied = errors.New("already answered")
 
+// begin readies the memory for one attempt.
+func (s *response) begin(x *exchange, c *upstream.Conn, sent time.Time) *response {
+	*s = s.memory()
+	s.x, s.c, s.sent = x, c, sent
+	return s
+}
+
+// memory is what an ended response leaves for the next one.
+func (s *response) memory() response {
+	s.parser.Reset()
+	return response{parser: s.parser, head: http1.ResponseHead{Fields: s.head.Fields[:0]}, chunked: s.chunked}
+}
+
 func (s *response) free() {
 	if s.buf != nil {
 		upstream.PutBuffer(s.buf)
@@ -172,20 +185,16 @@ func (s *response) fieldsOfServer(h http.Header) {
 			h[name] = nil
 		}
 	}
-	length, ok := s.head.Field("Content-Length")
-	if !ok {
-		return
-	}
 	if s.head.Status != http.StatusNotModified {
-		h["Content-Length"] = []string{string(length)}
 		return
 	}
 	// net/http's server removes these two from a 304, by their canonical names;
 	// a 304 describes what a 200 would have been (RFC 9110 §15.4.5).
-	h["content-length"] = []string{string(length)}
-	if t := h["Content-Type"]; t != nil {
-		h["content-type"] = t
-		delete(h, "Content-Type")
+	for _, name := range []string{"Content-Length", "Content-Type"} {
+		if values := h[name]; values != nil {
+			h[strings.ToLower(name)] = values
+			delete(h, name)
+		}
 	}
 }
 
@@ -208,8 +217,11 @@ func (s *response) copyFields(h http.Header) {
 		value := text[:len(f.Value)]
 		text = text[len(f.Value):]
 		name := canonical(f.Name)
-		if engine.ResponseField(name) != engine.FieldForward || s.head.Nominated(f.Name) {
+		switch {
+		case s.head.Nominated(f.Name), engine.ResponseField(name) == engine.FieldDrop:
 			continue
+		case engine.ResponseField(name) == engine.FieldOwn && s.head.Status < 200:
+			continue // a length means nothing without a body
 		}
 		if old, ok := h[name]; ok {
 			h[name] = append(old, value)
@@ -248,7 +260,7 @@ func canonical(name []byte) string {
 // see that it is not whole: the connection (or the stream) is cut.
 func (s *response) broken(err error) {
 	var from *clientError
-	if errors.As(err, &from) || s.x.r.Context().Err() != nil || s.x.upload != nil && s.x.upload.failed.Load() {
+	if errors.As(err, &from) || s.x.clientGone() || s.x.upload != nil && s.x.upload.failed.Load() {
 		panic(errAbandon)
 	}
 	s.x.rec.Truncated = true
