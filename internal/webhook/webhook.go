@@ -23,6 +23,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -112,6 +113,9 @@ func checkURL(raw string) (*url.URL, error) {
 		return nil, fmt.Errorf("audit webhook: only http://host… is accepted, not %q", u.Redacted())
 	case u.Hostname() == "":
 		return nil, fmt.Errorf("audit webhook: %q names no host", u.Redacted())
+	}
+	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
+		return nil, fmt.Errorf("audit webhook: %q: no port has the number %s", u.Redacted(), u.Port())
 	}
 	return u, nil
 }

@@ -38,6 +38,8 @@ func TestCheckURL(t *testing.T) {
 		"":                            "only http://host",
 		"http://":                     "names no host",
 		"http://:8080/x":              "names no host",
+		"http://collector:65536":      "no port",
+		"http://collector:0":          "no port",
 		"http:collector":              "names no host",
 		"http://bad host/":            "not a URL",
 		"gopher://me:secret@coll":     "only http://host",
