@@ -245,7 +245,7 @@ func checkCuts(t *testing.T, fresh func() *stream, input []byte, want string) {
 	t.Helper()
 	step := 1
 	if len(input) > 1<<12 {
-		step = len(input)/64 - 1 // moving a large buffer for every byte takes too long
+		step = len(input)/24 - 1 // moving a large buffer for every byte takes too long
 	}
 	var every []int
 	for cut := step; cut < len(input); cut += step {
