@@ -1,0 +1,175 @@
+package laws
+
+// rule is what one package may be and do.
+type rule struct {
+	// layer is its height: 0 kernels, 1 compilers, 2 engines and shells, 3 what
+	// ties them together, 4 programs. Nothing imports from a higher layer.
+	layer int
+	// kernel packages are pure: no socket, file, clock, logger or goroutine.
+	kernel bool
+	// testOnly packages help tests and are not part of any program.
+	testOnly bool
+	// program packages wire the others together and may import them all.
+	program bool
+	// imports are the packages of this module and the modules of others that it
+	// may import, each with the reason.
+	imports because
+	// except lists what a kernel may import although kernels may not.
+	except because
+}
+
+// because maps an import path to the reason for it, in words.
+type because map[string]string
+
+// table has every package outside tests. Packages of this module are written
+// from its root.
+var table = map[string]rule{
+	// Layer 0: kernels.
+	"internal/route": {layer: 0, kernel: true},
+	"internal/certs": {
+		layer: 0, kernel: true,
+		imports: because{
+			"internal/route": "CertID is the name under which a table knows a certificate",
+		},
+		except: because{
+			"crypto/tls":  "its result is the value that a handshake takes",
+			"crypto/x509": "it parses certificates and keys",
+		},
+	},
+	"internal/http1": {layer: 0, kernel: true},
+	"internal/audit": {
+		layer: 0, kernel: true,
+		imports: because{
+			"internal/route": "an event carries the diff of two tables",
+		},
+		except: because{
+			"log/slog": "an event lists its fields as attributes, and LogSink writes them",
+			"context":  "LogSink: slog wants one with a record that carries attributes",
+		},
+	},
+	"internal/deadline": {layer: 0, kernel: true},
+	"internal/nearest":  {layer: 0, kernel: true},
+
+	// Layer 1: compilers.
+	"internal/generation": {
+		layer: 1, kernel: true,
+		imports: because{
+			"internal/audit": "recording, pinning and releasing answer with events",
+			"internal/certs": "a generation names the set of its certificates",
+			"internal/route": "a generation is a table",
+		},
+		except: because{
+			"crypto/tls": "the live holder is what a handshake asks for a certificate",
+		},
+	},
+	"internal/staticfile": {
+		layer: 1, kernel: true,
+		imports: because{
+			"internal/certs":     "a pair that no handshake could use is a fault of the file",
+			"internal/nearest":   "a misspelt key is answered with the one that was meant",
+			"internal/route":     "a route file compiles to a route.Spec",
+			"go.yaml.in/yaml/v3": "the file is YAML, and faults need line numbers",
+		},
+		except: because{
+			"os":  "it reads the route file and the PEM files that it names",
+			"net": "SplitHostPort takes an endpoint apart; nothing is looked up or dialled",
+		},
+	},
+
+	// Layer 2: engines and shells.
+	"internal/engine": {
+		layer: 2,
+		imports: because{
+			"internal/route": "the plan of a request begins with its route",
+		},
+	},
+	"internal/upstream": {
+		layer: 2,
+		imports: because{
+			"internal/deadline": "an idle connection's deadline is moved only when it matters",
+		},
+	},
+	"internal/engine/nethttp": {
+		layer: 2,
+		imports: because{
+			"internal/deadline": "deadlines of clients are moved only when it matters",
+			"internal/engine":   "the rules that all engines share",
+			"internal/http1":    "the gate reads heads strictly before net/http sees them",
+			"internal/route":    "it asks the table for the route of a request",
+			"internal/upstream": "it takes its connections from the pools",
+		},
+	},
+	"internal/webhook": {
+		layer: 2,
+		imports: because{
+			"internal/audit": "it is a sink of events",
+			"internal/route": "the body of the POST is the diff",
+		},
+	},
+
+	// Layer 3: what ties them together.
+	"internal/control": {
+		layer: 3,
+		imports: because{
+			"internal/audit":      "it hands events to the sinks",
+			"internal/certs":      "it builds the certificates of a compiled value",
+			"internal/generation": "it is the single writer of the history and of what is live",
+			"internal/route":      "it tells the pools what the serving table names",
+		},
+	},
+	"internal/admin": {
+		layer: 3,
+		imports: because{
+			"internal/control":    "it shows the state of the control loop and sends it commands",
+			"internal/engine":     "it exposes the engines' metrics",
+			"internal/generation": "it shows the kept generations",
+			"internal/route":      "it shows the routes with their numbers",
+			"github.com/prometheus/client_golang/prometheus":            "the exposition format",
+			"github.com/prometheus/client_golang/prometheus/collectors": "the numbers of the Go runtime and of the process",
+			"github.com/prometheus/client_golang/prometheus/promhttp":   "the handler of /metrics",
+		},
+	},
+
+	// Layer 4: programs.
+	"cmd/ramjet-ingressd": {
+		layer: 4, program: true,
+		imports: because{
+			"github.com/spf13/pflag": "the syntax of flags",
+		},
+	},
+
+	// Only for tests, and tools beside the product.
+	"internal/certs/certtest": {layer: 0, testOnly: true},
+	"internal/engine/enginetest": {
+		layer: 2, testOnly: true,
+		imports: because{
+			"internal/certs":      "the suite serves real certificates",
+			"internal/engine":     "the suite runs engines with their options and reads their metrics",
+			"internal/generation": "the suite publishes real generations",
+			"internal/route":      "the suite compiles real tables",
+			"internal/upstream":   "the suite makes the pools of the engine under test",
+		},
+	},
+}
+
+// impure are the standard packages that no kernel imports, with what to do
+// instead. A path that ends in a slash stands for all below it.
+var impure = because{
+	"net":           "a kernel knows no sockets: take and give bytes, or net/netip values",
+	"net/http":      "a kernel knows no requests of a server: take the strings it needs",
+	"net/http/":     "a kernel knows no requests of a server: take the strings it needs",
+	"net/rpc":       "a kernel knows no sockets",
+	"crypto/tls":    "a kernel knows no handshakes: take and give values",
+	"crypto/x509":   "only the certificate kernel parses certificates",
+	"os":            "a kernel touches no files, environment or process: take the contents",
+	"os/":           "a kernel touches no files, environment or process: take the contents",
+	"syscall":       "a kernel makes no system calls",
+	"unsafe":        "a kernel has no need of it",
+	"log":           "a kernel never logs: return a diagnostic or an event",
+	"log/slog":      "a kernel never logs: return a diagnostic or an event",
+	"context":       "a kernel neither waits nor is cancelled",
+	"sync":          "a kernel is a value: its owner decides who may use it at a time",
+	"testing":       "test helpers belong in test files or test-only packages",
+	"expvar":        "a kernel counts in values that it returns",
+	"runtime/debug": "a kernel does not steer the runtime",
+}
