@@ -42,9 +42,9 @@ func Hint(word string, known []string) string {
 	return ""
 }
 
-func fold(s string) string {
-	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s))
-}
+var withoutDashes = strings.NewReplacer("-", "", "_", "")
+
+func fold(s string) string { return withoutDashes.Replace(strings.ToLower(s)) }
 
 // distance is the optimal string alignment distance of a and b, in bytes: three
 // rows of the usual table, as a swap looks two rows back.
