@@ -112,7 +112,12 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(context.Background())
 
-	d.pools = upstream.New(upstream.Options{ConnectTimeout: c.connectTimeout, IdlePerEndpoint: c.upstreamPoolIdle})
+	d.pools = upstream.New(upstream.Options{
+		ConnectTimeout:  c.connectTimeout,
+		IdlePerEndpoint: c.upstreamPoolIdle,
+		ResponseTimeout: c.responseTimeout,
+		MaxHeaderBytes:  c.maxHeaderBytes,
+	})
 	d.expiry = newExpiryWatch(d.log, time.Now)
 	sinks := []audit.Sink{audit.LogSink(d.log)}
 	if d.webhook != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,6 +14,10 @@ import (
 type Options struct {
 	// ConnectTimeout bounds one attempt to connect.
 	ConnectTimeout time.Duration
+	// ResponseTimeout and MaxHeaderBytes are those of HTTP/2 connections, which
+	// net/http reads; HTTP/1.1 is read by the users of a Conn.
+	ResponseTimeout time.Duration
+	MaxHeaderBytes  int
 	// IdlePerEndpoint bounds the idle connections kept per endpoint; 0 = none.
 	IdlePerEndpoint int
 }
@@ -44,6 +49,9 @@ type pool struct {
 	// http10 is set once the endpoint answered as HTTP/1.0: such a server never
 	// sends 100 (RFC 9110 §15.2).
 	http10 atomic.Bool
+
+	h2Once sync.Once
+	h2     *http.Transport
 
 	mu      sync.Mutex
 	idle    []*Conn // most recently used last
@@ -186,6 +194,7 @@ func (q *pool) retire() {
 	for _, c := range idle {
 		c.Close()
 	}
+	q.closeH2()
 }
 
 // janitor closes, once a second, what servers have hung up on and what idled

@@ -87,7 +87,7 @@ func (x *exchange) run() {
 		Host:         x.r.Host,
 		HostOptional: x.r.ProtoMajor == 1 && x.r.ProtoMinor == 0,
 		Peer:         x.client.peer.addr,
-		Fields:       (*fields)(x.r),
+		Fields:       (*canaryFields)(x.r),
 	}
 	plan, reply := engine.NewPlan(table, &x.query)
 	x.rec.Plan = plan
@@ -100,10 +100,14 @@ func (x *exchange) run() {
 	}
 	x.body = hasBody(x.r)
 	x.asked = readAsked(x.r, x.body)
+	if plan.Backend.Protocol == route.GRPC {
+		x.attempts(x.attemptH2)
+		return
+	}
 	x.room = upstream.GetSmall()
 	defer upstream.PutBuffer(x.room)
 	x.buildHead()
-	x.attempts()
+	x.attempts(x.attemptH1)
 }
 
 // supported refuses what this backend cannot be asked.
@@ -144,8 +148,13 @@ const (
 	again                   // nothing happened; try a new connection
 )
 
+// attempt sends the request to an endpoint and relays the answer. An error says
+// that no connection came about, so that nothing happened. fresh asks for a new
+// connection.
+type attempt func(ep *route.Endpoint, fresh bool) (outcome, error)
+
 // attempts tries endpoints until one answers.
-func (x *exchange) attempts() {
+func (x *exchange) attempts(try attempt) {
 	backend := x.rec.Plan.Backend
 	var ep *route.Endpoint
 	fresh, timeouts := false, 0
@@ -159,18 +168,14 @@ func (x *exchange) attempts() {
 			x.e.metrics.UpstreamRetries.Inc()
 		}
 		x.rec.Endpoint = ep
-		ep.Acquire()
-		c, err := x.e.pools.Get(x.r.Context(), ep.Address, fresh)
+		out, err := x.tracked(try, ep, fresh)
 		if err == nil {
-			out := x.attempt(c, fresh)
-			ep.Release()
 			if out == answered {
 				return
 			}
 			fresh = true
 			continue
 		}
-		ep.Release()
 		x.checkClient()
 		x.e.metrics.ConnectFailures.Inc()
 		x.e.log.Debug("connecting to an endpoint failed", "backend", backend.Name, "error", err)
@@ -191,6 +196,13 @@ func (x *exchange) attempts() {
 	}
 }
 
+// tracked counts the attempt as load of its endpoint, however it ends.
+func (x *exchange) tracked(try attempt, ep *route.Endpoint, fresh bool) (outcome, error) {
+	ep.Acquire()
+	defer ep.Release()
+	return try(ep, fresh)
+}
+
 // checkClient ends the exchange when its client has gone.
 func (x *exchange) checkClient() {
 	if x.clientGone() {
@@ -199,8 +211,17 @@ func (x *exchange) checkClient() {
 	}
 }
 
-// attempt sends the request over c and relays the answer.
-func (x *exchange) attempt(c *upstream.Conn, retried bool) outcome {
+// attemptH1 is an attempt over HTTP/1.1.
+func (x *exchange) attemptH1(ep *route.Endpoint, fresh bool) (outcome, error) {
+	c, err := x.e.pools.Get(x.r.Context(), ep.Address, fresh)
+	if err != nil {
+		return answered, err
+	}
+	return x.over(c, fresh), nil
+}
+
+// over sends the request over c and relays the answer.
+func (x *exchange) over(c *upstream.Conn, retried bool) outcome {
 	x.watch(c)
 	reuse := false
 	defer func() {
@@ -361,11 +382,11 @@ func isClosed(err error) bool {
 	return err == io.EOF || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// fields answers the canary rules from a request.
-type fields http.Request
+// canaryFields answers the canary rules from a request.
+type canaryFields http.Request
 
 // Field returns the value of a field; several are joined (RFC 9110 §5.3).
-func (f *fields) Field(name string) (string, bool) {
+func (f *canaryFields) Field(name string) (string, bool) {
 	v := f.Header[http.CanonicalHeaderKey(name)]
 	switch len(v) {
 	case 0:
@@ -377,7 +398,7 @@ func (f *fields) Field(name string) (string, bool) {
 }
 
 // Cookie returns the value of the first cookie of that name.
-func (f *fields) Cookie(name string) (string, bool) {
+func (f *canaryFields) Cookie(name string) (string, bool) {
 	for _, line := range f.Header["Cookie"] {
 		for line != "" {
 			var part string

@@ -56,8 +56,7 @@ func (s *response) relayChunked(b *bodyWriter) error {
 			}
 		}
 		if s.chunked.Done() {
-			s.trailers()
-			return nil
+			return b.trailers(s.chunked.Trailer())
 		}
 		if !full {
 			if err := b.flush(); err != nil {
@@ -82,16 +81,6 @@ func (s *response) relayUntilClose(b *bodyWriter) error {
 		} else if err != nil {
 			return err
 		}
-	}
-}
-
-// trailers hands on the trailer fields that may cross; the kernel has dropped
-// the others.
-func (s *response) trailers() {
-	h := s.x.w.Header()
-	for _, f := range s.chunked.Trailer() {
-		name := http.TrailerPrefix + canonical(f.Name)
-		h[name] = append(h[name], string(f.Value))
 	}
 }
 
@@ -156,6 +145,24 @@ func (w *bodyWriter) flush() error {
 	w.within()
 	if err := http.NewResponseController(w.x.w).Flush(); err != nil {
 		return &clientError{err}
+	}
+	return nil
+}
+
+// trailers hands on the trailer fields that may cross; the kernel has dropped the
+// others. net/http gives a short HTTP/1.1 body a length unless it was flushed
+// before, and only a chunked one has trailers.
+func (w *bodyWriter) trailers(fields []http1.Field) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	if err := w.flush(); err != nil {
+		return err
+	}
+	h := w.x.w.Header()
+	for _, f := range fields {
+		name := http.TrailerPrefix + canonical(f.Name)
+		h[name] = append(h[name], string(f.Value))
 	}
 	return nil
 }

@@ -20,30 +20,78 @@ func (x *exchange) buildHead() {
 	b = append(b, x.rec.Plan.Target...)
 	b = append(b, " HTTP/1.1\r\n"...)
 	b = appendField(b, "Host", x.rec.Plan.Authority)
-	b = x.appendFields(b)
+	for name, value := range x.fields {
+		b = appendField(b, name, value)
+	}
 	b = x.appendFraming(b)
-	b = x.appendOwn(b)
 	x.head = append(b, '\r', '\n')
 }
 
-// appendFields copies what the client sent and may pass.
-func (x *exchange) appendFields(b []byte) []byte {
-	nominated := x.r.Header["Connection"]
+// fields yields the fields that go upstream whatever the protocol there: what
+// the client sent and may pass, then what this hop vouches for.
+func (x *exchange) fields(yield func(name, value string) bool) {
 	for name, values := range x.r.Header {
-		if engine.RequestField(name) != engine.FieldForward {
-			continue
-		}
-		if !x.e.options.Underscores && strings.IndexByte(name, '_') >= 0 {
-			continue
-		}
-		if len(nominated) > 0 && engine.NamesToken(nominated, name) {
+		if engine.RequestField(name) != engine.FieldForward || x.nominated(name) ||
+			!x.e.options.Underscores && strings.IndexByte(name, '_') >= 0 {
 			continue
 		}
 		for _, v := range values {
-			b = appendField(b, name, v)
+			if !yield(name, v) {
+				return
+			}
 		}
 	}
-	return b
+	x.ownFields(yield)
+}
+
+// nominated reports whether the client's Connection field names a field, which
+// makes it the business of this hop alone (RFC 9110 §7.6.1).
+func (x *exchange) nominated(name string) bool {
+	c := x.r.Header["Connection"]
+	return len(c) > 0 && engine.NamesToken(c, name)
+}
+
+// ownFields yields the fields that this hop vouches for.
+func (x *exchange) ownFields(yield func(name, value string) bool) {
+	f := x.e.options.Trust.Forward(x.client.peer.addr, x.client.peer.text, x.rec.Plan.Authority, x.r.TLS != nil, engine.Claims{
+		For:         x.claim("X-Forwarded-For"),
+		Proto:       x.claim("X-Forwarded-Proto"),
+		Scheme:      x.claim("X-Forwarded-Scheme"),
+		XScheme:     x.claim("X-Scheme"),
+		Host:        x.claim("X-Forwarded-Host"),
+		Port:        x.claim("X-Forwarded-Port"),
+		OriginalFor: x.claim("X-Original-Forwarded-For"),
+		Forwarded:   x.claim("Forwarded"),
+	})
+	x.rec.RequestID = requestID(x.claim("X-Request-Id"))
+	for _, own := range [...]struct{ name, value string }{
+		{"X-Forwarded-For", f.For},
+		{"X-Real-IP", f.RealIP},
+		{"X-Forwarded-Proto", f.Proto},
+		{"X-Forwarded-Scheme", f.Scheme},
+		{"X-Scheme", f.XScheme},
+		{"X-Forwarded-Host", f.Host},
+		{"X-Forwarded-Port", f.Port},
+		{"X-Original-Forwarded-For", f.OriginalFor},
+		{"Forwarded", f.Forwarded},
+		{"X-Request-Id", x.rec.RequestID},
+	} {
+		if own.value != "" && !yield(own.name, own.value) {
+			return
+		}
+	}
+}
+
+// claim is what the client says in a field; several are joined in order.
+func (x *exchange) claim(name string) string {
+	values := x.r.Header[name]
+	switch {
+	case len(values) == 0 || x.nominated(name):
+		return ""
+	case len(values) == 1:
+		return values[0]
+	}
+	return strings.Join(values, ", ")
 }
 
 // appendFraming says how the body is delimited and what its sender expects.
@@ -84,50 +132,10 @@ func wantsLength(method string) bool {
 	return method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch
 }
 
-// appendOwn writes the fields that this hop vouches for.
-func (x *exchange) appendOwn(b []byte) []byte {
-	h := x.r.Header
-	f := x.e.options.Trust.Forward(x.client.peer.addr, x.client.peer.text, x.rec.Plan.Authority, x.r.TLS != nil, engine.Claims{
-		For:         joined(h["X-Forwarded-For"]),
-		Proto:       joined(h["X-Forwarded-Proto"]),
-		Scheme:      joined(h["X-Forwarded-Scheme"]),
-		XScheme:     joined(h["X-Scheme"]),
-		Host:        joined(h["X-Forwarded-Host"]),
-		Port:        joined(h["X-Forwarded-Port"]),
-		OriginalFor: joined(h["X-Original-Forwarded-For"]),
-		Forwarded:   joined(h["Forwarded"]),
-	})
-	b = appendField(b, "X-Forwarded-For", f.For)
-	b = appendField(b, "X-Real-IP", f.RealIP)
-	b = appendField(b, "X-Forwarded-Proto", f.Proto)
-	b = appendField(b, "X-Forwarded-Scheme", f.Scheme)
-	b = appendField(b, "X-Scheme", f.XScheme)
-	b = appendField(b, "X-Forwarded-Host", f.Host)
-	b = appendField(b, "X-Forwarded-Port", f.Port)
-	if f.OriginalFor != "" {
-		b = appendField(b, "X-Original-Forwarded-For", f.OriginalFor)
-	}
-	if f.Forwarded != "" {
-		b = appendField(b, "Forwarded", f.Forwarded)
-	}
-	x.rec.RequestID = requestID(h["X-Request-Id"])
-	return appendField(b, "X-Request-Id", x.rec.RequestID)
-}
-
-func joined(values []string) string {
-	switch len(values) {
-	case 0:
-		return ""
-	case 1:
-		return values[0]
-	}
-	return strings.Join(values, ", ")
-}
-
 // requestID keeps a sane id or makes one of 32 random hexadecimal digits.
-func requestID(sent []string) string {
-	if len(sent) == 1 && engine.KeepRequestID(sent[0]) {
-		return sent[0]
+func requestID(sent string) string {
+	if engine.KeepRequestID(sent) {
+		return sent
 	}
 	var id [32]byte
 	for i, word := range [2]uint64{rand.Uint64(), rand.Uint64()} {

@@ -1,0 +1,271 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/http1"
+	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// attemptH2 is an attempt over cleartext HTTP/2, the protocol of gRPC backends.
+func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
+	ctx, cancel := context.WithCancel(x.r.Context())
+	defer cancel()
+	s := &stream{x: x, idle: newIdleTimer(x.e.options.StreamIdle, cancel)}
+	defer s.idle.stop()
+	x.rec.Answered = false
+	sent := time.Now()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		Got1xxResponse: s.interim,
+		GotFirstResponseByte: func() {
+			x.rec.Answered, x.rec.Latency = true, time.Since(sent)
+		},
+	})
+	resp, err := x.e.pools.HTTP2(ep.Address).RoundTrip(s.request(ctx, ep))
+	if err != nil {
+		return s.failed(err)
+	}
+	defer resp.Body.Close()
+	s.relay(resp)
+	return answered, nil
+}
+
+// stream is an exchange with an HTTP/2 backend.
+type stream struct {
+	x    *exchange
+	body *streamBody // nil without one
+	idle *idleTimer
+	many int // interim responses so far
+}
+
+// request is the request as it goes upstream.
+func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request {
+	x := s.x
+	h := make(http.Header, len(x.r.Header)+8)
+	for name, value := range x.fields {
+		name = textproto.CanonicalMIMEHeaderKey(name)
+		h[name] = append(h[name], value)
+	}
+	if _, ok := h["User-Agent"]; !ok {
+		h["User-Agent"] = nil // net/http would write its own
+	}
+	if x.asked.trailers {
+		h["Te"] = []string{"trailers"}
+	}
+	if x.asked.expect {
+		h["Expect"] = []string{"100-continue"}
+	}
+	r := &http.Request{
+		Method: x.r.Method,
+		URL:    targetURL(x.rec.Plan.Target, ep.Address),
+		Host:   x.rec.Plan.Authority,
+		Header: h,
+		Body:   http.NoBody,
+	}
+	if x.body {
+		if x.r.ProtoMajor == 1 {
+			http.NewResponseController(x.w).EnableFullDuplex()
+		}
+		s.body = &streamBody{s: s}
+		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, x.r.Trailer
+	}
+	return r.WithContext(ctx)
+}
+
+// targetURL makes net/http send the target byte for byte.
+func targetURL(target, address string) *url.URL {
+	u := &url.URL{Scheme: "http", Host: address, Opaque: target}
+	if strings.HasPrefix(target, "//") { // Opaque would read as an authority
+		path, query, _ := strings.Cut(target, "?")
+		u.Opaque, u.RawPath, u.RawQuery = "", path, query
+		u.Path, _ = url.PathUnescape(path)
+	}
+	return u
+}
+
+// streamBody reads the client's body for the transport, which may close it but
+// must not close the client's: a body of which nothing was read can be sent to
+// another endpoint.
+type streamBody struct {
+	s     *stream
+	taken atomic.Bool
+	gone  atomic.Bool // the client broke off
+}
+
+func (b *streamBody) Read(p []byte) (int, error) {
+	n, err := b.s.x.r.Body.Read(p)
+	if n > 0 || err == io.EOF {
+		b.taken.Store(true)
+	}
+	if err != nil && err != io.EOF {
+		b.gone.Store(true)
+	}
+	b.s.idle.touch()
+	return n, err
+}
+
+func (b *streamBody) Close() error { return nil }
+
+// interim relays a 1xx response.
+func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
+	if s.many++; s.many > engine.MaxInterim {
+		return &badResponse{engine.ReplyTooMany1xx}
+	}
+	if code == http.StatusContinue || !s.x.r.ProtoAtLeast(1, 1) {
+		return nil // net/http asks the client for the body when it is read
+	}
+	h := s.x.w.Header()
+	forwardFields(h, http.Header(fields))
+	s.x.w.WriteHeader(code)
+	clear(h)
+	return nil
+}
+
+// failed answers for an attempt without a response. The error is that of a
+// connection that did not come about.
+func (s *stream) failed(err error) (outcome, error) {
+	x := s.x
+	x.checkClient()
+	if s.body != nil && s.body.gone.Load() {
+		x.rec.Status = engine.StatusClientGone
+		panic(errAbandon)
+	}
+	var op *net.OpError
+	if errors.As(err, &op) && op.Op == "dial" && (s.body == nil || !s.body.taken.Load()) {
+		return answered, err
+	}
+	x.e.log.Debug("an HTTP/2 endpoint did not answer", "backend", x.rec.Plan.Backend.Name,
+		"endpoint", x.rec.Endpoint.Address, "error", err)
+	var bad *badResponse
+	switch {
+	case errors.As(err, &bad):
+		x.reply(bad.reply)
+	case isTimeout(err) || s.idle.fired.Load():
+		x.e.metrics.UpstreamTimeouts.Inc()
+		x.reply(engine.ReplyResponseTimeout)
+	default:
+		x.reply(engine.ReplyUpstreamClosed)
+	}
+	return answered, nil
+}
+
+// relay sends the response to the client, trailers included.
+func (s *stream) relay(resp *http.Response) {
+	x := s.x
+	h := x.w.Header()
+	forwardFields(h, resp.Header)
+	for _, name := range []string{"Content-Type", "Date"} {
+		if _, ok := h[name]; !ok {
+			h[name] = nil
+		}
+	}
+	x.rec.Status = resp.StatusCode
+	x.w.WriteHeader(resp.StatusCode)
+	buf := upstream.GetSmall()
+	defer func() { upstream.PutBuffer(buf) }()
+	w := bodyWriter{x: x}
+	for {
+		n, err := resp.Body.Read(*buf)
+		s.idle.touch()
+		if n > 0 {
+			if err := w.write((*buf)[:n], err == io.EOF); err != nil {
+				panic(errAbandon)
+			}
+		}
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			s.broken(err)
+		}
+		if n == len(*buf) && n == upstream.Small {
+			upstream.PutBuffer(buf)
+			buf = upstream.GetLarge()
+		}
+	}
+	var trailers []http1.Field
+	for name, values := range resp.Trailer {
+		for _, v := range values {
+			if !http1.ForbiddenTrailer([]byte(name)) {
+				trailers = append(trailers, http1.Field{Name: []byte(name), Value: []byte(v)})
+			}
+		}
+	}
+	if err := w.trailers(trailers); err != nil {
+		panic(errAbandon)
+	}
+}
+
+// broken ends a response that broke off.
+func (s *stream) broken(err error) {
+	x := s.x
+	if !x.clientGone() && (s.body == nil || !s.body.gone.Load()) {
+		x.rec.Truncated = true
+		x.e.metrics.UpstreamTruncated.Inc()
+		x.e.log.Debug("an HTTP/2 endpoint broke off its response", "backend", x.rec.Plan.Backend.Name,
+			"endpoint", x.rec.Endpoint.Address, "error", err)
+	}
+	panic(errAbandon)
+}
+
+// forwardFields copies the response fields that may pass.
+func forwardFields(to, from http.Header) {
+	for name, values := range from {
+		if engine.ResponseField(name) != engine.FieldDrop {
+			to[name] = values
+		}
+	}
+}
+
+// idleTimer cancels a stream on which no byte moved for a while, in either
+// direction.
+type idleTimer struct {
+	within time.Duration
+	fired  atomic.Bool
+	timer  *time.Timer
+
+	mu sync.Mutex // both directions touch
+	at deadline.Lazy
+}
+
+func newIdleTimer(within time.Duration, cancel context.CancelFunc) *idleTimer {
+	t := &idleTimer{within: within}
+	if within > 0 {
+		t.timer = time.AfterFunc(within, func() {
+			t.fired.Store(true)
+			cancel()
+		})
+	}
+	return t
+}
+
+func (t *idleTimer) touch() {
+	if t.timer == nil || t.fired.Load() {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, change := t.at.Next(time.Now(), t.within); change {
+		t.timer.Reset(t.within + t.within/8)
+	}
+}
+
+func (t *idleTimer) stop() {
+	if t.timer != nil {
+		t.timer.Stop()
+	}
+}
