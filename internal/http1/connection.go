@@ -1,5 +1,11 @@
 package http1
 
+// maxOptions bounds what Connection fields list in all, empty elements included
+// (RFC 9110 section 5.6.1.2 wants a reasonable number of those ignored). Each
+// option is compared with each field when a head is forwarded: without a bound, a
+// head of 64 KiB could ask for millions of comparisons.
+const maxOptions = 64
+
 // options collects what Connection and Upgrade fields say.
 type options struct {
 	close, keep bool // Connection: close, keep-alive
@@ -7,14 +13,18 @@ type options struct {
 	others      bool // Connection names something that HopByHop does not
 	offered     bool // Upgrade has a value
 	h2c         bool // Upgrade has h2c
+	count       int
 }
 
 // connection adds a Connection field (RFC 9110 section 7.6.1). An option that is
 // no token names no field and is ignored.
-func (o *options) connection(list []byte) {
+func (o *options) connection(list []byte) fault {
 	for more := true; more; {
 		var option []byte
 		option, list, more = NextElement(list)
+		if o.count++; o.count > maxOptions {
+			return faultOptions
+		}
 		switch {
 		case len(option) == 0:
 		case EqualFold(option, "close"):
@@ -27,6 +37,7 @@ func (o *options) connection(list []byte) {
 			o.others = true
 		}
 	}
+	return fine
 }
 
 // upgrade adds an Upgrade field (RFC 9110 section 7.8).

@@ -52,6 +52,7 @@ const (
 	faultUnknownCoding
 	faultCodingOn10
 	faultExpect
+	faultOptions
 	faultTrailerField
 	faultChunkSize
 	faultChunkExtension
@@ -91,6 +92,7 @@ var requestErrors = [faults]Error{
 	faultUnknownCoding:    {501, "UnsupportedTransferEncoding", "the only transfer coding supported is \"chunked\""},
 	faultCodingOn10:       {400, "EncodingOnHTTP10", "Transfer-Encoding is not allowed in HTTP/1.0"},
 	faultExpect:           {417, "UnknownExpectation", "the only expectation supported is \"100-continue\""},
+	faultOptions:          {400, "TooManyConnectionOptions", "Connection lists more than 64 options"},
 	faultTrailerField:     {400, "ForbiddenTrailer", "Trailer announces a field that delimits messages"},
 	faultChunkSize:        {400, "InvalidChunkSize", "a chunk size is not 1 to 15 hexadecimal digits"},
 	faultChunkExtension:   {400, "InvalidChunkExtension", "a chunk extension contains a control byte"},

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// addSeeds gives the fuzzer what the files of cases have of a kind.
+// addSeeds gives the fuzzer what the files of cases have of a kind, but for inputs
+// so large that they would slow it down.
 func addSeeds(f *testing.F, kind string) {
 	files, err := filepath.Glob("testdata/*.cases")
 	if err != nil {
@@ -23,7 +24,7 @@ func addSeeds(f *testing.F, kind string) {
 			f.Fatal(err)
 		}
 		for _, c := range cases {
-			if c.kind == kind && c.input != nil && len(c.input) < 4096 {
+			if c.kind == kind && c.input != nil && len(c.input) < 32<<10 {
 				f.Add(c.input)
 			}
 		}

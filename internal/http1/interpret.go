@@ -70,7 +70,7 @@ func (h *RequestHead) interpret(b []byte, lines []span) fault {
 				fr.coding = faultCoding
 			}
 		case fieldConnection:
-			opt.connection(value)
+			f = opt.connection(value)
 		case fieldUpgrade:
 			opt.upgrade(value)
 		case fieldTE:

@@ -175,7 +175,7 @@ func (h *ResponseHead) interpret(b []byte, lines []span, head bool) fault {
 		case fieldTransferEncoding:
 			fr.transferEncoding(value)
 		case fieldConnection:
-			opt.connection(value)
+			f = opt.connection(value)
 		case fieldUpgrade:
 			opt.upgrade(value)
 		}

@@ -44,6 +44,9 @@ func newStream(kind string, head bool, limits Limits) *stream {
 
 // feed gives the stream more bytes.
 func (s *stream) feed(piece []byte) {
+	if s.failed != nil {
+		return
+	}
 	moved := make([]byte, 0, len(s.buf)+len(piece))
 	moved = append(append(moved, s.buf...), piece...)
 	for i := range s.buf {
