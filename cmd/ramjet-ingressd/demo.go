@@ -36,6 +36,7 @@ var demoUpstreams = []struct {
 	{"api", []string{"api-1"}},
 	{"fallback", []string{"fallback-1"}},
 	{"next", []string{"next-1"}},
+	{"shadow", []string{"shadow-1"}},
 	{"web", []string{"web-1", "web-2"}},
 }
 
@@ -100,7 +101,8 @@ func (d *demo) file() *staticfile.File {
 			Routes: []route.RouteSpec{
 				{Host: "shop.localhost", Path: "/", PathType: route.Prefix, Backend: "web",
 					Canary: &route.CanarySpec{Backend: "next", Header: "x-canary"}},
-				{Host: "shop.localhost", Path: "/api", PathType: route.Prefix, Backend: "api"},
+				{Host: "shop.localhost", Path: "/api", PathType: route.Prefix, Backend: "api",
+					Mirror: &route.MirrorSpec{Backend: "shadow", Percent: 100}},
 				{Host: "shop.localhost", Path: "/version", PathType: route.Exact, Backend: "next"},
 				{Host: "*.apps.localhost", Path: "/", PathType: route.Prefix, Backend: "web"},
 				{Host: "status.localhost", Path: `/v[0-9]+/`, PathType: route.ImplementationSpecific, Regex: true, Backend: "api"},

@@ -39,6 +39,8 @@ type config struct {
 	trustedProxies       []netip.Prefix // whose forwarding headers are believed; masked
 	underscoresInHeaders bool
 
+	mirrorMaxBody int // bytes; 0 = no request with a body is mirrored
+
 	maxConnectAttempts int // at least 1
 	upstreamPoolIdle   int // per endpoint; 0 = keep none
 

@@ -139,6 +139,11 @@ func groups(c *config) []group {
 				set:  onOff(&c.underscoresInHeaders),
 			},
 			{
+				name: "mirror-max-body", arg: "N", def: "262144",
+				help: "size up to which request bodies are mirrored; 0 = none",
+				set:  number(&c.mirrorMaxBody, 0, 16<<20),
+			},
+			{
 				name: "max-header-bytes", arg: "N", def: "65536",
 				help: "size of a header block",
 				set:  number(&c.maxHeaderBytes, 1024, 16<<20),

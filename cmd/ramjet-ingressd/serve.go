@@ -182,6 +182,7 @@ func engineOptions(c config) engine.Options {
 		MaxConnectAttempts: c.maxConnectAttempts,
 		Trust:              engine.NewTrust(c.trustedProxies),
 		Underscores:        c.underscoresInHeaders,
+		MirrorMaxBody:      int64(c.mirrorMaxBody),
 	}
 }
 

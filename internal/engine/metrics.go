@@ -33,6 +33,10 @@ type Metrics struct {
 	UpstreamRetries Counter
 	// Handshakes and HandshakeFailures count completed and failed TLS handshakes.
 	Handshakes, HandshakeFailures Counter
+	// Mirrored counts copies that a mirror answered, MirrorDropped those that found
+	// the queue full, MirrorSkipped those whose body was too large, MirrorFailures
+	// those that were sent and not answered.
+	Mirrored, MirrorDropped, MirrorSkipped, MirrorFailures Counter
 	// UnsupportedH2C and UnsupportedGRPC count refusals with x-ramjet-unsupported.
 	UnsupportedH2C, UnsupportedGRPC Counter
 }

@@ -25,6 +25,9 @@ type Options struct {
 	Trust Trust
 	// Underscores lets request fields with '_' in their name pass.
 	Underscores bool
+	// MirrorMaxBody bounds the request bodies that are copied for a mirror; 0 = no
+	// request with a body is.
+	MirrorMaxBody int64
 	// Done, if set, gets the record of every exchange.
 	Done func(*Record)
 }

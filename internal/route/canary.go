@@ -87,3 +87,12 @@ type Mirror struct {
 // number; it should not be the one that decided about the canary, or the copies would
 // be of one side only.
 func (m *Mirror) Samples(roll uint32) bool { return below(roll, m.Percent, 100) }
+
+// Pick chooses the endpoint of a copy, at random by weight whatever the policy of
+// the backend: copies count in no balancing state. nil means that there is none.
+func (m *Mirror) Pick() *Endpoint {
+	if len(m.Backend.turns) == 0 {
+		return nil
+	}
+	return m.Backend.pickRandom(nil)
+}

@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/mirror"
 	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/route"
 	"ramjet.dev/ingress/internal/upstream"
@@ -48,6 +49,7 @@ type Engine struct {
 	log     *slog.Logger
 	limits  http1.Limits
 
+	mirrors   *mirror.Queue
 	server    *http.Server
 	tlsConfig *tls.Config
 
@@ -60,7 +62,8 @@ type Engine struct {
 	upgraded registry       // those that became tunnels
 }
 
-// New returns an engine that serves what source lends. It starts nothing.
+// New returns an engine that serves what source lends. It listens to nothing yet;
+// the workers of its mirrors end with Shutdown.
 func New(options engine.Options, source Source, pools *upstream.Pools, metrics *engine.Metrics, logger *slog.Logger) *Engine {
 	e := &Engine{
 		options: options,
@@ -69,6 +72,7 @@ func New(options engine.Options, source Source, pools *upstream.Pools, metrics *
 		metrics: metrics,
 		log:     logger,
 		limits:  http1.Limits{HeadBytes: options.MaxHeaderBytes},
+		mirrors: mirror.New(metrics),
 	}
 	e.tlsConfig = &tls.Config{
 		MinVersion:     tls.VersionTLS12,
@@ -164,6 +168,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.forced.Store(true)
 	e.conns.closeAll()
 	e.serving.Wait()
+	e.mirrors.Close()
 	if left > 0 {
 		return fmt.Errorf("%d requests were still being served at the end of the grace and were cut", left)
 	}

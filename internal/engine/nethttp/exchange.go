@@ -31,6 +31,7 @@ type exchange struct {
 	room   *[]byte
 	upload *upload
 	tried  []*route.Endpoint
+	shadow *shadow
 	query  engine.Request
 	resp   response
 	// stopWatch ends the watch of an HTTP/2 stream; HTTP/1 has the gate's.
@@ -100,6 +101,7 @@ func (x *exchange) run() {
 	}
 	x.body = hasBody(x.r)
 	x.asked = readAsked(x.r, x.body)
+	x.startShadow()
 	if plan.Backend.Protocol == route.GRPC {
 		x.attempts(x.attemptH2)
 		return

@@ -8,14 +8,13 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/textproto"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ramjet.dev/ingress/internal/deadline"
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/mirror"
 	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/route"
 	"ramjet.dev/ingress/internal/upstream"
@@ -55,11 +54,7 @@ type stream struct {
 // request is the request as it goes upstream.
 func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request {
 	x := s.x
-	h := make(http.Header, len(x.r.Header)+8)
-	for name, value := range x.fields {
-		name = textproto.CanonicalMIMEHeaderKey(name)
-		h[name] = append(h[name], value)
-	}
+	h := x.header()
 	if _, ok := h["User-Agent"]; !ok {
 		h["User-Agent"] = nil // net/http would write its own
 	}
@@ -71,7 +66,7 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 	}
 	r := &http.Request{
 		Method: x.r.Method,
-		URL:    targetURL(x.rec.Plan.Target, ep.Address),
+		URL:    mirror.TargetURL(x.rec.Plan.Target, ep.Address),
 		Host:   x.rec.Plan.Authority,
 		Header: h,
 		Body:   http.NoBody,
@@ -84,17 +79,6 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, x.r.Trailer
 	}
 	return r.WithContext(ctx)
-}
-
-// targetURL makes net/http send the target byte for byte.
-func targetURL(target, address string) *url.URL {
-	u := &url.URL{Scheme: "http", Host: address, Opaque: target}
-	if strings.HasPrefix(target, "//") { // Opaque would read as an authority
-		path, query, _ := strings.Cut(target, "?")
-		u.Opaque, u.RawPath, u.RawQuery = "", path, query
-		u.Path, _ = url.PathUnescape(path)
-	}
-	return u
 }
 
 // streamBody reads the client's body for the transport, which may close it but
@@ -111,6 +95,7 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	if n > 0 || err == io.EOF {
 		b.taken.Store(true)
 	}
+	b.s.x.shadow.add(p[:n], err == io.EOF)
 	if err != nil && err != io.EOF {
 		b.gone.Store(true)
 	}

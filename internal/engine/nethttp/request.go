@@ -44,6 +44,16 @@ func (x *exchange) fields(yield func(name, value string) bool) {
 	x.ownFields(yield)
 }
 
+// header is fields as net/http has them.
+func (x *exchange) header() http.Header {
+	h := make(http.Header, len(x.r.Header)+10)
+	for name, value := range x.fields {
+		name = http.CanonicalHeaderKey(name)
+		h[name] = append(h[name], value)
+	}
+	return h
+}
+
 // nominated reports whether the client's Connection field names a field, which
 // makes it the business of this hop alone (RFC 9110 §7.6.1).
 func (x *exchange) nominated(name string) bool {
@@ -63,7 +73,9 @@ func (x *exchange) ownFields(yield func(name, value string) bool) {
 		OriginalFor: x.claim("X-Original-Forwarded-For"),
 		Forwarded:   x.claim("Forwarded"),
 	})
-	x.rec.RequestID = requestID(x.claim("X-Request-Id"))
+	if x.rec.RequestID == "" {
+		x.rec.RequestID = requestID(x.claim("X-Request-Id"))
+	}
 	for _, own := range [...]struct{ name, value string }{
 		{"X-Forwarded-For", f.For},
 		{"X-Real-IP", f.RealIP},

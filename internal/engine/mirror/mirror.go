@@ -1,0 +1,191 @@
+// Package mirror sends copies of requests to mirror backends and throws the
+// answers away.
+//
+// Guarantee: a mirror never makes the primary slower or more likely to fail.
+// Offer never blocks: what does not fit into the queue, or into the memory that
+// waiting copies may hold, is dropped and counted. A fixed number of workers
+// sends the copies, each within Deadline, over connections of their own; no
+// balancing state and no pool of the primaries is touched.
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/route"
+)
+
+const (
+	// Deadline is how long one copy may take, answer included.
+	Deadline = 5 * time.Second
+	// queueLength and queueBytes bound what waits to be sent.
+	queueLength = 512
+	queueBytes  = 32 << 20
+	// Workers bounds the copies on their way at once.
+	Workers = 32
+	// By is the value of the X-Mirrored-By field of every copy.
+	By = "ramjet-ingress"
+	// answerBytes is how much of an answer is read so that its connection can be
+	// used again; a longer one costs the connection.
+	answerBytes = 256 << 10
+)
+
+// Copy is a request to be sent to a mirror. It owns its Header and Body.
+type Copy struct {
+	Mirror *route.Mirror
+	Method string
+	// Target is in origin form.
+	Target string
+	// Host is what the primary got.
+	Host   string
+	Header http.Header
+	Body   []byte
+}
+
+// Queue sends copies. Make one with New, end it with Close.
+type Queue struct {
+	metrics *engine.Metrics
+	waiting chan *Copy
+	held    atomic.Int64 // bytes of the bodies that wait or are being sent
+	http1   *http.Transport
+	http2   *http.Transport
+	cancel  context.CancelFunc
+	workers sync.WaitGroup
+}
+
+// New starts the workers.
+func New(metrics *engine.Metrics) *Queue {
+	ctx, cancel := context.WithCancel(context.Background())
+	q := &Queue{
+		metrics: metrics,
+		waiting: make(chan *Copy, queueLength),
+		http1:   transport(false),
+		http2:   transport(true),
+		cancel:  cancel,
+	}
+	for range Workers {
+		q.workers.Go(func() { q.work(ctx) })
+	}
+	return q
+}
+
+func transport(h2 bool) *http.Transport {
+	protocols := new(http.Protocols)
+	protocols.SetHTTP1(!h2)
+	protocols.SetUnencryptedHTTP2(h2)
+	return &http.Transport{
+		Protocols:              protocols,
+		DisableCompression:     true,
+		MaxIdleConnsPerHost:    Workers,
+		IdleConnTimeout:        30 * time.Second,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// Offer takes a copy to send, or drops it. It never blocks.
+func (q *Queue) Offer(c *Copy) {
+	size := int64(len(c.Body))
+	if q.held.Add(size) <= queueBytes {
+		select {
+		case q.waiting <- c:
+			return
+		default:
+		}
+	}
+	q.held.Add(-size)
+	q.metrics.MirrorDropped.Inc()
+}
+
+// Close ends what is on its way, drops what waits, and waits for the workers.
+func (q *Queue) Close() {
+	q.cancel()
+	q.workers.Wait()
+	q.http1.CloseIdleConnections()
+	q.http2.CloseIdleConnections()
+}
+
+func (q *Queue) work(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case c := <-q.waiting:
+			if err := q.send(ctx, c); err != nil {
+				q.metrics.MirrorFailures.Inc()
+			} else {
+				q.metrics.Mirrored.Inc()
+			}
+			q.held.Add(-int64(len(c.Body)))
+		}
+	}
+}
+
+// send delivers one copy.
+func (q *Queue) send(ctx context.Context, c *Copy) error {
+	ep := c.Mirror.Pick()
+	if ep == nil {
+		return errNoEndpoints
+	}
+	ctx, cancel := context.WithTimeout(ctx, Deadline)
+	defer cancel()
+	t := q.http1
+	if c.Mirror.Backend.Protocol == route.GRPC {
+		t = q.http2
+	}
+	resp, err := t.RoundTrip(c.request(ctx, ep.Address))
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	_, err = io.CopyN(io.Discard, resp.Body, answerBytes)
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// errNoEndpoints says that a mirror has nowhere to go.
+var errNoEndpoints = errors.New("the mirror backend has no endpoints")
+
+func (c *Copy) request(ctx context.Context, address string) *http.Request {
+	host := c.Host
+	if c.Mirror.Host != "" {
+		host = c.Mirror.Host
+	}
+	c.Header["X-Mirrored-By"] = []string{By}
+	if _, ok := c.Header["User-Agent"]; !ok {
+		c.Header["User-Agent"] = nil // net/http would write its own
+	}
+	r := &http.Request{
+		Method: c.Method,
+		URL:    TargetURL(c.Target, address),
+		Host:   host,
+		Header: c.Header,
+		Body:   http.NoBody,
+	}
+	if len(c.Body) > 0 {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(c.Body)), int64(len(c.Body))
+	}
+	return r.WithContext(ctx)
+}
+
+// TargetURL is a URL that makes net/http's client send a request target byte for
+// byte to an address.
+func TargetURL(target, address string) *url.URL {
+	u := &url.URL{Scheme: "http", Host: address, Opaque: target}
+	if strings.HasPrefix(target, "//") { // Opaque would read as an authority
+		path, query, _ := strings.Cut(target, "?")
+		u.Opaque, u.RawPath, u.RawQuery = "", path, query
+		u.Path, _ = url.PathUnescape(path)
+	}
+	return u
+}
