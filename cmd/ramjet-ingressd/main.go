@@ -16,7 +16,7 @@ import (
 // Exit statuses, as --help lists them.
 const (
 	exitOK      = 0 // drained, also when the grace was over
-	exitFailure = 1 // something broke while running
+	exitEnded   = 1 // ended at once by a second signal
 	exitRefused = 2 // a flag, the route file or a port was refused: nothing was started
 )
 
@@ -60,7 +60,7 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	go func() {
 		s := <-signals
 		logger.Warn("ended by a second signal", "signal", s.String())
-		os.Exit(exitFailure)
+		os.Exit(exitEnded)
 	}()
 	d.stop(grace)
 	logger.Info("stopped")
