@@ -26,9 +26,9 @@ underscores for dashes (RAMJET_CONNECT_TIMEOUT is --connect-timeout). A flag bea
 the environment, the environment beats the default; an empty variable counts as
 not set. Switches in the environment: true, 1, yes, on or false, 0, no, off.
 
-Exit status: 0 after a stop that was asked for (SIGTERM or SIGINT), 1 when a second
-signal ended it at once, 2 when a flag, a variable, the route file or a port is
-refused: nothing was started then.
+Exit status: 0 after a stop that was asked for (SIGTERM or SIGINT), 1 when a
+second signal ended it at once, 2 when a flag, a variable, the route file or a
+port is refused: nothing was started then.
 
 Examples:
   ramjet-ingressd --demo
