@@ -41,6 +41,9 @@ type gate struct {
 	leaked   bool // one byte of the refused head was given to a background read
 	answered bool // the refusal was written
 	spoke    bool // the client sent something
+	began    bool // a head was read
+	// emptyLine is the size of the empty line before the head just read.
+	emptyLine int
 
 	// ambiguousEnd is set while the client may be in the middle of sending.
 	ambiguousEnd atomic.Bool
@@ -116,8 +119,8 @@ func (g *gate) Read(p []byte) (int, error) {
 		if n == 0 {
 			return 0, err
 		}
-		ok := g.admit(p[:n])
-		g.hold(p[ok:n])
+		b, ok := g.admit(p[:n])
+		g.hold(b[ok:])
 		if ok > 0 {
 			return ok, nil
 		}
@@ -133,7 +136,8 @@ func (g *gate) Read(p []byte) (int, error) {
 		if err := g.more(); err != nil {
 			return 0, err
 		}
-		g.cleared += g.admit(g.pending[g.cleared:])
+		b, ok := g.admit(g.pending)
+		g.pending, g.cleared = b, ok
 	}
 	n := copy(p, g.pending[:g.cleared])
 	g.pending = g.pending[n:]
@@ -189,20 +193,26 @@ func (g *gate) more() error {
 	return err
 }
 
-// admit judges b, which begins where the last judged byte ended, and returns
-// how many bytes may be delivered. What follows them is the beginning of
-// something not yet whole, or refused.
-func (g *gate) admit(b []byte) (ok int) {
+// admit judges b, which begins where the last judged byte ended. The first ok
+// bytes of rest may be delivered; what follows them is the beginning of something
+// not yet whole, or refused. rest is b, without the empty line that some clients
+// send before a request: net/http would not have it (RFC 9112 §2.2).
+func (g *gate) admit(b []byte) (rest []byte, ok int) {
 	for ok < len(b) && g.refusal == nil {
 		n := g.step(b[ok:])
 		if n == 0 {
 			break
 		}
+		if empty := g.emptyLine; empty > 0 {
+			g.emptyLine = 0
+			b = append(b[:ok], b[ok+empty:]...)
+			n -= empty
+		}
 		ok += n
 	}
 	// Between two messages, and with nothing of the next, the client waits for us.
 	g.ambiguousEnd.Store(g.state != gateHead || ok < len(b) || g.refusal != nil)
-	return ok
+	return b, ok
 }
 
 // step judges the next element: a head, a stretch of a body, or all.
@@ -215,7 +225,9 @@ func (g *gate) step(b []byte) int {
 			return 0
 		}
 		if n > 0 {
+			g.emptyLine = g.head.Start
 			g.enterBody()
+			g.began = true
 		}
 		return n
 	case gateLength:
@@ -243,10 +255,10 @@ func (g *gate) step(b []byte) int {
 func (g *gate) enterBody() {
 	h := &g.head
 	switch {
-	case h.Preface && g.conn == net.Conn(g.raw):
+	case h.Preface && g.conn == net.Conn(g.raw) && !g.began:
 		g.state = gateOpen
 	case h.Preface:
-		g.refusal = &refusedError{engine.Reply{Status: 505, Text: "HTTP/2 over TLS has to be negotiated by ALPN"}}
+		g.refusal = &refusedError{engine.Reply{Status: 505, Text: "HTTP/2 has to be negotiated by ALPN, or begin the connection"}}
 	case h.Framing == http1.FramingChunked:
 		g.chunked.Reset(g.engine.limits)
 		g.state = gateChunked

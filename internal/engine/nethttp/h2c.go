@@ -26,19 +26,15 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	defer cancel()
 	s := &stream{x: x, idle: newIdleTimer(x.e.options.StreamIdle, cancel)}
 	defer s.idle.stop()
-	x.rec.Answered = false
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: s.interim})
 	sent := time.Now()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		Got1xxResponse: s.interim,
-		GotFirstResponseByte: func() {
-			x.rec.Answered, x.rec.Latency = true, time.Since(sent)
-		},
-	})
 	resp, err := x.e.pools.HTTP2(ep.Address).RoundTrip(s.request(ctx, ep))
+	s.endInterim()
 	if err != nil {
 		return s.failed(err)
 	}
 	defer resp.Body.Close()
+	x.rec.Answered, x.rec.Latency = true, time.Since(sent)
 	s.relay(resp)
 	return answered, nil
 }
@@ -48,7 +44,10 @@ type stream struct {
 	x    *exchange
 	body *streamBody // nil without one
 	idle *idleTimer
-	many int // interim responses so far
+
+	mu   sync.Mutex // the transport reports interim responses from a goroutine of its own
+	many int        // interim responses so far
+	over bool       // no more of them: the exchange goes on without the transport
 }
 
 // request is the request as it goes upstream.
@@ -107,6 +106,11 @@ func (b *streamBody) Close() error { return nil }
 
 // interim relays a 1xx response.
 func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil
+	}
 	if s.many++; s.many > engine.MaxInterim {
 		return &badResponse{engine.ReplyTooMany1xx}
 	}
@@ -118,6 +122,12 @@ func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
 	s.x.w.WriteHeader(code)
 	clear(h)
 	return nil
+}
+
+func (s *stream) endInterim() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
 }
 
 // failed answers for an attempt without a response. The error is that of a
