@@ -283,10 +283,12 @@ func (x *exchange) unwatch() bool {
 	return !g.gone.Load()
 }
 
-// clientGone reports whether the client has ended the connection or stream.
+// clientGone reports whether the client has ended the connection or stream. For
+// HTTP/1 only the gate knows: net/http cancels the context also when the gate
+// refuses a body.
 func (x *exchange) clientGone() bool {
-	if g := x.client.gate; g != nil && g.gone.Load() {
-		return true
+	if g := x.client.gate; g != nil && x.r.ProtoMajor == 1 {
+		return g.gone.Load()
 	}
 	return x.r.Context().Err() != nil
 }

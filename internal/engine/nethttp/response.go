@@ -185,6 +185,10 @@ func (s *response) fieldsOfServer(h http.Header) {
 			h[name] = nil
 		}
 	}
+	if s.x.r.ProtoMajor == 1 && (s.head.Framing == http1.FramingChunked || s.head.Framing == http1.FramingUntilClose) {
+		// Else a body that happens to arrive at once would get a length.
+		h["Transfer-Encoding"] = chunkedCoding
+	}
 	if s.head.Status != http.StatusNotModified {
 		return
 	}
@@ -197,6 +201,8 @@ func (s *response) fieldsOfServer(h http.Header) {
 		}
 	}
 }
+
+var chunkedCoding = []string{"chunked"}
 
 // copyFields puts the fields that may pass into h. All values share one string
 // and one slice.
@@ -270,6 +276,8 @@ func (s *response) broken(err error) {
 	}
 	s.x.e.log.Debug("an endpoint broke off its response", "backend", s.x.rec.Plan.Backend.Name,
 		"endpoint", s.x.rec.Endpoint.Address, "error", err)
+	// What came is the client's, whatever lies in net/http's buffers still.
+	http.NewResponseController(s.x.w).Flush()
 	panic(errAbandon)
 }
 

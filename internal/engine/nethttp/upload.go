@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -252,7 +253,7 @@ func (u *upload) finish(chunked bool) error {
 	}
 	b := []byte("0\r\n")
 	for name, values := range u.x.r.Trailer {
-		if http1.ForbiddenTrailer([]byte(name)) {
+		if http1.ForbiddenTrailer([]byte(name)) || !u.x.e.options.Underscores && strings.IndexByte(name, '_') >= 0 {
 			continue
 		}
 		for _, v := range values {
