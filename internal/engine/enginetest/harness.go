@@ -15,6 +15,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"fmt"
 	"log/slog"
 	"math/big"
 	"net"
@@ -38,10 +39,6 @@ type Engine interface {
 
 // New makes the engine under test; it has started nothing.
 type New func(engine.Options, *generation.Live, *upstream.Pools, *engine.Metrics, *slog.Logger) Engine
-
-// patience bounds every wait for something that must happen. No test passes by
-// waiting this long.
-const patience = 20 * time.Second
 
 // Setup says what a test needs; the zero value is a good start.
 type Setup struct {
@@ -156,12 +153,29 @@ func (p *Proxy) Stop(grace time.Duration) error {
 }
 
 // Record waits for the record of the n-th finished exchange, counted from 1.
-func (p *Proxy) Record(n int) engine.Record {
+func (p *Proxy) Record(n int) (r engine.Record) {
 	p.T.Helper()
-	r, ok := p.records.wait(n)
-	if !ok {
-		p.T.Fatalf("the exchange number %d did not end in time", n)
-	}
+	p.records.wait(p.T, fmt.Sprintf("the end of exchange number %d", n), func() bool {
+		if len(p.records.all) < n {
+			return false
+		}
+		r = p.records.all[n-1]
+		return true
+	})
+	return r
+}
+
+// RecordOf waits for the record of the first finished exchange with this target.
+func (p *Proxy) RecordOf(target string) (r engine.Record) {
+	p.T.Helper()
+	p.records.wait(p.T, "the end of the exchange for "+target, func() bool {
+		for _, r = range p.records.all {
+			if r.Plan.Target == target {
+				return true
+			}
+		}
+		return false
+	})
 	return r
 }
 
@@ -217,41 +231,12 @@ func listen(t testing.TB) net.Listener {
 
 // records collects the records of exchanges and lets tests wait for them.
 type records struct {
-	mu    sync.Mutex
-	all   []engine.Record
-	grown chan struct{}
+	monitor
+	all []engine.Record
 }
 
 func (r *records) add(one *engine.Record) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.all = append(r.all, *one)
-	if r.grown != nil {
-		close(r.grown)
-		r.grown = nil
-	}
-}
-
-func (r *records) wait(n int) (engine.Record, bool) {
-	end := time.NewTimer(patience)
-	defer end.Stop()
-	for {
-		r.mu.Lock()
-		if len(r.all) >= n {
-			defer r.mu.Unlock()
-			return r.all[n-1], true
-		}
-		if r.grown == nil {
-			r.grown = make(chan struct{})
-		}
-		grown := r.grown
-		r.mu.Unlock()
-		select {
-		case <-grown:
-		case <-end.C:
-			return engine.Record{}, false
-		}
-	}
+	r.change(func() { r.all = append(r.all, *one) })
 }
 
 // logWriter sends an engine's log to the test's.

@@ -1,0 +1,57 @@
+package enginetest
+
+import (
+	"os"
+	"testing"
+)
+
+// T is one test of the suite: a testing.T that knows how to make the engine.
+type T struct {
+	*testing.T
+	New New
+}
+
+// Start runs an engine until the end of the test.
+func (t *T) Start(s Setup) *Proxy {
+	t.Helper()
+	return Start(t.T, t.New, s)
+}
+
+// Run runs fn as a part of the test.
+func (t *T) Run(name string, fn func(*T)) {
+	t.Helper()
+	t.T.Run(name, func(sub *testing.T) { fn(&T{sub, t.New}) })
+}
+
+// features are the tests of one subject, by what they show.
+type features map[string]func(*T)
+
+// subjects is the suite; each file of this package brings one or two.
+var subjects = map[string]features{
+	"exchange": exchanges,
+}
+
+// Run runs the suite against the engine that New makes. It speaks to it only
+// through sockets, records and counters.
+func Run(t *testing.T, engine New) {
+	for subject, list := range subjects {
+		t.Run(subject, func(t *testing.T) {
+			t.Parallel()
+			for name, feature := range list {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					feature(&T{t, engine})
+				})
+			}
+		})
+	}
+}
+
+// often is how many times a test repeats what must hold every time. The default
+// keeps the suite quick; RAMJET_SLOW=1 is for the long run.
+var often = func() int {
+	if os.Getenv("RAMJET_SLOW") == "1" {
+		return 1000
+	}
+	return 100
+}()
