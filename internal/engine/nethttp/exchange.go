@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -376,8 +377,14 @@ func (e *Engine) refusedHead(p *engine.Reply) {
 	}
 }
 
+// isTimeout reports whether a deadline passed. The first question is enough for
+// what sockets return, and is asked for every request: net/http ends its
+// background read by a deadline.
 func isTimeout(err error) bool {
-	var t interface{ Timeout() bool }
+	if t, ok := err.(net.Error); ok {
+		return t.Timeout()
+	}
+	var t net.Error
 	return errors.As(err, &t) && t.Timeout()
 }
 
