@@ -89,14 +89,22 @@ var table = map[string]rule{
 			"internal/deadline": "an idle connection's deadline is moved only when it matters",
 		},
 	},
+	"internal/engine/mirror": {
+		layer: 2,
+		imports: because{
+			"internal/engine": "it counts copies in the engines' metrics",
+			"internal/route":  "a copy goes to an endpoint of the mirror's backend",
+		},
+	},
 	"internal/engine/nethttp": {
 		layer: 2,
 		imports: because{
-			"internal/deadline": "deadlines of clients are moved only when it matters",
-			"internal/engine":   "the rules that all engines share",
-			"internal/http1":    "the gate reads heads strictly before net/http sees them",
-			"internal/route":    "it asks the table for the route of a request",
-			"internal/upstream": "it takes its connections from the pools",
+			"internal/engine/mirror": "copies are sent beside the exchange, never in it",
+			"internal/deadline":      "deadlines of clients are moved only when it matters",
+			"internal/engine":        "the rules that all engines share",
+			"internal/http1":         "the gate reads heads strictly before net/http sees them",
+			"internal/route":         "it asks the table for the route of a request",
+			"internal/upstream":      "it takes its connections from the pools",
 		},
 	},
 	"internal/webhook": {
@@ -138,7 +146,13 @@ var table = map[string]rule{
 		},
 	},
 
-	// Only for tests, and tools beside the product.
+	// Only for tests.
+	"test/daemon": {
+		layer: 4, testOnly: true,
+		imports: because{
+			"internal/certs/certtest": "route files of tests name certificates",
+		},
+	},
 	"internal/certs/certtest": {layer: 0, testOnly: true},
 	"internal/engine/enginetest": {
 		layer: 2, testOnly: true,
