@@ -142,10 +142,10 @@ func (c *compiler) collectPatterns() {
 	c.patterns, c.headers = map[string]*pattern{}, map[string]*regexp.Regexp{}
 	for _, t := range c.kept {
 		for _, g := range t.groups {
-			for _, r := range g.index.regexes {
-				c.patterns[r.text] = r.pattern
-			}
 			for _, r := range g.routes {
+				if r.pattern != nil {
+					c.patterns[r.Path] = r.pattern
+				}
 				if r.Canary != nil && r.Canary.HeaderPattern != nil {
 					c.headers[r.Canary.HeaderPattern.String()] = r.Canary.HeaderPattern
 				}

@@ -7,26 +7,35 @@ import (
 )
 
 // certTable is the map from server names to certificates. Generations in which no
-// certificate changed share it.
+// certificate changed share it, others share the claims that did not.
 type certTable struct {
-	list  []CertSpec // in effect, sorted by host
-	names names[CertID]
-	// The default certificate, if any.
-	fallback    CertID
-	hasFallback bool
+	list     []*CertSpec // in effect, sorted by host; not modified
+	names    names[*CertSpec]
+	fallback *CertSpec // the default certificate; nil when there is none
 }
 
 // defaultCertHost is how the default certificate is written.
 const defaultCertHost = "*"
 
 func (t *certTable) find(name string) (CertID, bool) {
-	if id, ok := t.names.exact[name]; ok {
-		return id, true
+	claim, ok := t.names.exact[name]
+	if !ok {
+		if claim, ok = t.names.find(strings.TrimSuffix(name, ".")); !ok {
+			claim = t.fallback
+		}
 	}
-	if id, ok := t.names.find(strings.TrimSuffix(name, ".")); ok {
-		return id, true
+	if claim == nil {
+		return 0, false
 	}
-	return t.fallback, t.hasFallback
+	return claim.ID, true
+}
+
+// rule returns the claim on a host itself, nil when there is none.
+func (t *certTable) rule(host string) *CertSpec {
+	if host == defaultCertHost {
+		return t.fallback
+	}
+	return t.names.rule(host)
 }
 
 // compileCerts settles who holds which name.
@@ -58,19 +67,29 @@ func (c *compiler) compileCerts() *certTable {
 // certTable builds the table of the claims that won, or finds the kept one with the
 // same claims.
 func (c *compiler) certTable(holders map[string]int) *certTable {
-	list := make([]CertSpec, 0, len(holders))
+	list := make([]*CertSpec, 0, len(holders))
 	for host, i := range holders {
-		spec := c.spec.Certs[i]
-		spec.Host = host
-		list = append(list, spec)
+		list = append(list, c.certClaim(host, &c.spec.Certs[i]))
 	}
-	slices.SortFunc(list, func(a, b CertSpec) int { return strings.Compare(a.Host, b.Host) })
+	slices.SortFunc(list, func(a, b *CertSpec) int { return strings.Compare(a.Host, b.Host) })
 	for _, t := range c.kept {
 		if slices.Equal(t.certs.list, list) {
 			return t.certs
 		}
 	}
 	return newCertTable(list)
+}
+
+// certClaim returns the kept claim that is equal, or a new one.
+func (c *compiler) certClaim(host string, spec *CertSpec) *CertSpec {
+	claim := *spec
+	claim.Host = host
+	for _, t := range c.kept {
+		if k := t.certs.rule(host); k != nil && *k == claim {
+			return k
+		}
+	}
+	return &claim
 }
 
 // certHost returns the name that a claim is for, in the form of the table.
@@ -103,14 +122,14 @@ func (c *compiler) reportCert(host string, i int, holder *CertSpec) {
 		host, ownerOf(holder.Owner, "another entry"))
 }
 
-func newCertTable(list []CertSpec) *certTable {
-	t := &certTable{list: slices.Clip(list), names: newNames[CertID](len(list))}
-	for i := range list {
-		if list[i].Host == defaultCertHost {
-			t.fallback, t.hasFallback = list[i].ID, true
+func newCertTable(list []*CertSpec) *certTable {
+	t := &certTable{list: list, names: newNames[*CertSpec](len(list))}
+	for _, claim := range list {
+		if claim.Host == defaultCertHost {
+			t.fallback = claim
 			continue
 		}
-		t.names.put(list[i].Host, list[i].ID)
+		t.names.put(claim.Host, claim)
 	}
 	return t
 }

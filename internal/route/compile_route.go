@@ -194,19 +194,13 @@ func (c *compiler) compileGroup(host string, rules []*draft) *group {
 	return g
 }
 
-// samePaths reports that an index of one group serves the other.
-func (g *group) samePaths(other *group) bool {
-	return slices.EqualFunc(g.routes, other.routes, func(a, b *Route) bool {
-		return a == b || a.Path == b.Path && a.kind() == b.kind()
-	})
-}
-
 // compileRoute returns the kept route that is equal to the draft, or a new one with
 // the numbers of its identity.
 func (c *compiler) compileRoute(d *draft, relatives []*group) *Route {
 	r := &Route{
 		Host: d.host, Path: d.path, PathType: d.spec.PathType, Regex: d.spec.Regex,
 		Backend: d.backend, Canary: d.canary, Mirror: d.mirror,
+		pattern: d.pattern,
 	}
 	for _, g := range relatives {
 		k := g.find(d.path, d.spec.PathType)

@@ -99,13 +99,6 @@ func (d *Diff) compareHost(was, is *group) {
 	}
 }
 
-func (g *group) all() []*Route {
-	if g == nil {
-		return nil
-	}
-	return g.routes
-}
-
 func (d *Diff) compareBackend(old, new *Route) {
 	was, is := len(old.Backend.Endpoints), len(new.Backend.Endpoints)
 	switch {

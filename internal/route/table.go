@@ -16,13 +16,6 @@ type Table struct {
 	digest   string
 }
 
-// group is all there is for one host. Generations in which nothing of it changed share it.
-type group struct {
-	host   string
-	routes []*Route // in match order; empty for a host that is only claimed
-	index  *pathIndex
-}
-
 // Route is one compiled route. It is immutable.
 type Route struct {
 	// Host is in lower case: a name, "*.name", or "" for any.
@@ -37,6 +30,7 @@ type Route struct {
 	Regex    bool
 
 	fallback bool
+	pattern  *pattern // of a regular expression
 }
 
 // Default reports that this is the route to the default backend, which has no host
@@ -83,20 +77,22 @@ func (t *Table) Match(authority, path string) *Route {
 		}
 		return t.fallback
 	}
-	if g := t.group(authority); g != nil {
-		if rank := g.index.match(path); rank != none {
-			return g.routes[rank]
+	// An authority that is a configured host byte for byte is normal already, and nearly
+	// all are.
+	g, ok := t.hosts.exact[authority]
+	if !ok {
+		g = t.group(authority)
+	}
+	if g != nil {
+		if r := g.match(path); r != nil {
+			return r
 		}
 	}
 	return t.fallback
 }
 
-// group chooses the host. An authority that is a configured host byte for byte is
-// normal already, and nearly all are.
+// group chooses the host of an authority that is not normal or not configured.
 func (t *Table) group(authority string) *group {
-	if g, ok := t.hosts.exact[authority]; ok {
-		return g
-	}
 	if len(authority) > 0 && authority[0] == '[' {
 		var buf [maxHost]byte
 		if literal, ok := appendLiteral(buf[:0], authority); ok {
@@ -123,21 +119,6 @@ func (t *Table) rules(host string) *group {
 		return t.any
 	}
 	return t.hosts.rule(host)
-}
-
-// find returns the route with that path itself, nil when there is none.
-func (g *group) find(path string, pathType PathType) *Route {
-	if g == nil {
-		return nil
-	}
-	rank := g.index.find(path, kindOf(pathType, false))
-	if rank == none && pathType == ImplementationSpecific {
-		rank = g.index.find(path, kindRegex)
-	}
-	if rank == none {
-		return nil
-	}
-	return g.routes[rank]
 }
 
 // Certificate resolves the server name of a handshake: the exact name, then the
@@ -196,7 +177,11 @@ func (t *Table) Certs() []CertSpec {
 	if t == nil {
 		return nil
 	}
-	return slices.Clone(t.certs.list)
+	certs := make([]CertSpec, len(t.certs.list))
+	for i, claim := range t.certs.list {
+		certs[i] = *claim
+	}
+	return certs
 }
 
 // DefaultBackend returns the backend of requests without a route; nil is none.

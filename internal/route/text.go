@@ -62,10 +62,10 @@ func (t *Table) writeText(w io.Writer) {
 			out.Write(r.appendText(out.AvailableBuffer()))
 		}
 	}
-	for i := range t.certs.list {
+	for _, claim := range t.certs.list {
 		b := append(out.AvailableBuffer(), "cert "...)
-		b = append(appendWord(b, t.certs.list[i].Host), ' ')
-		out.Write(append(append(b, t.certs.list[i].ID.String()...), '\n'))
+		b = append(appendWord(b, claim.Host), ' ')
+		out.Write(append(append(b, claim.ID.String()...), '\n'))
 	}
 	out.Flush()
 }
