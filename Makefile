@@ -1,0 +1,60 @@
+# make, or make help, lists the targets. Go and make are all that most need.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help demo build test check race e2e interop bench fuzz lint clean
+
+# The version of the one tool that is not part of Go. It is built from source at
+# its first use, which takes a minute or two, and kept in .cache.
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := .cache/golangci-lint-$(GOLANGCI_VERSION)
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
+FUZZTIME ?= 10s
+# All build tags of tests; make vet and make lint look at these files too.
+TAGS := e2e,interop
+# The race detector needs a C compiler.
+RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: ## serve built-in routes and upstreams, and print commands to try
+	go run ./cmd/ramjet-ingressd --demo
+
+build: ## the programs, static, in bin/
+	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
+
+test: check lint race e2e ## all that needs only Go and make: format, vet, lint, laws, race tests, end to end
+
+check: ## format and go vet
+	@bad="$$(gofmt -l cmd internal test bench)"; [ -z "$$bad" ] || { echo "gofmt -w would change:" $$bad; exit 1; }
+	go vet -tags $(TAGS) ./...
+
+race: ## go test ./... with the race detector
+	@[ -n '$(RACE)' ] || echo 'no C compiler: the tests run without the race detector'
+	go test $(RACE) ./...
+
+e2e: ## the real binary as a child process (about half a minute)
+	go test -tags e2e -count=1 ./test/e2e
+
+interop: ## routing through a real nginx; needs nginx and curl
+	go test -tags interop -count=1 ./test/interop
+
+bench: ## the micro-benchmarks, one pass
+	go test -run '^$$' -bench . -benchmem ./...
+	@echo
+	@echo 'Against nginx (needs nginx, wrk, nghttp2-client): bench/compare.sh, see bench/README.md'
+
+fuzz: ## each fuzz target for FUZZTIME (10s)
+	test/fuzz $(FUZZTIME)
+
+lint: $(GOLANGCI)/golangci-lint ## golangci-lint with .golangci.yml
+	$(GOLANGCI)/golangci-lint run ./...
+
+$(GOLANGCI)/golangci-lint:
+	GOBIN=$(CURDIR)/$(GOLANGCI) go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+clean: ## what the targets above made
+	rm -rf bin .cache bench/results
