@@ -44,6 +44,8 @@ type New func(engine.Options, *generation.Live, *upstream.Pools, *engine.Metrics
 type Setup struct {
 	// Spec is the configuration. Its certificates are added from Hosts.
 	Spec route.Spec
+	// Unpublished starts without any configuration.
+	Unpublished bool
 	// Hosts get a certificate each, "*" the default one, and a TLS listener.
 	Hosts []string
 	// Change adjusts the options.
@@ -98,7 +100,9 @@ func Start(t testing.TB, make New, s Setup) *Proxy {
 	for _, host := range s.Hosts {
 		p.certify(host)
 	}
-	p.Publish(s.Spec)
+	if !s.Unpublished {
+		p.Publish(s.Spec)
+	}
 	p.Engine = make(options, &p.Live, p.Pools, &p.Metrics, slog.New(slog.NewTextHandler(logWriter{t}, &slog.HandlerOptions{Level: slog.LevelDebug})))
 	plain := listen(t)
 	p.HTTP = plain.Addr().String()

@@ -29,6 +29,9 @@ type features map[string]func(*T)
 // subjects is the suite; each file of this package brings one or two.
 var subjects = map[string]features{
 	"exchange": exchanges,
+	"limits":   limits,
+	"replies":  replies,
+	"routing":  routing,
 }
 
 // Run runs the suite against the engine that New makes. It speaks to it only
