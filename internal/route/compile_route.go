@@ -112,10 +112,15 @@ func (c *compiler) checkPath(d *draft) bool {
 	return true
 }
 
-// where returns "host path" for a message, quoted where a name could garble the line.
+// where returns "host path" for a message: short, and quoted where a byte of it could
+// garble the line.
 func (d *draft) where() string {
+	const longest = 200
 	r := Route{Host: d.host, Path: d.path}
 	where := r.where()
+	if len(where) > longest {
+		where = where[:longest] + "..."
+	}
 	if strings.ContainsFunc(where, isControl) {
 		return fmt.Sprintf("%q", where)
 	}

@@ -15,7 +15,9 @@ const maxHost = 253
 // keeps its brackets and takes its shortest form (RFC 5952). ok is false when
 // authority is no host: empty, with user information, a port that is no number, a
 // list, a percent sequence, or a byte that RFC 3986 §3.2.2 does not allow; a caller
-// answers 400 then. A name that is already normal is returned without a copy.
+// answers 400 then. A second trailing dot is refused as well: what a normal form says
+// must not change when it is normalised again. A name that is already normal is returned
+// without a copy.
 func NormalizeHost(authority string) (host string, ok bool) {
 	if strings.HasPrefix(authority, "[") {
 		var buf [maxHost]byte
@@ -37,7 +39,7 @@ func stripPort(authority string) (host string, ok bool) {
 		end++
 	}
 	host = strings.TrimSuffix(authority[:end], ".")
-	if host == "" || !isPortSuffix(authority[end:]) {
+	if host == "" || host[len(host)-1] == '.' || !isPortSuffix(authority[end:]) {
 		return "", false
 	}
 	return host, true
