@@ -32,6 +32,9 @@ func checkImports(t *testing.T, dir string, r rule, files []*source) {
 			if !own && standard(full) {
 				continue
 			}
+			if !own {
+				name = permission(name, r.imports)
+			}
 			used[name] = true
 			reason, allowed := r.imports[name]
 			switch {
@@ -53,6 +56,17 @@ func checkImports(t *testing.T, dir string, r rule, files []*source) {
 			t.Errorf("%s may import %s and does not: remove the permission", dir, name)
 		}
 	}
+}
+
+// permission is the module under which an import of another module is allowed,
+// the import itself if under none.
+func permission(importPath string, allowed because) string {
+	for _, m := range sorted(allowed) {
+		if strings.HasPrefix(importPath, m+"/") {
+			return m
+		}
+	}
+	return importPath
 }
 
 // standard reports whether an import path belongs to the standard library: its

@@ -117,3 +117,12 @@ func TestLogIsText(t *testing.T) {
 		}
 	}
 }
+
+// TestExample: the route file that the documents point at is one.
+func TestExample(t *testing.T) {
+	args := append([]string{"--static-routes", "../../examples/routes.yaml"}, loopback...)
+	c := daemon.Start(t, daemon.Setup{Args: args})
+	if a := c.Serving(); a.HTTP == "off" {
+		t.Errorf("listens at %+v", a)
+	}
+}
