@@ -129,9 +129,8 @@ func isGRPC(contentType []string) bool {
 func readAsked(r *http.Request, body bool) asked {
 	var a asked
 	a.trailers = r.ProtoMajor == 2 || engine.NamesToken(r.Header["Te"], "trailers")
-	if r.ProtoMajor != 1 || r.ProtoMinor == 0 {
-		a.expect = body && r.ProtoMajor == 2 && engine.NamesToken(r.Header["Expect"], "100-continue")
-		return a
+	if !r.ProtoAtLeast(1, 1) || r.ProtoMajor != 1 {
+		return a // net/http keeps the expectations of HTTP/2 to itself, and asks when the body is read
 	}
 	a.expect = body && engine.NamesToken(r.Header["Expect"], "100-continue")
 	if up := r.Header["Upgrade"]; len(up) > 0 && engine.NamesToken(r.Header["Connection"], "upgrade") {
@@ -338,6 +337,7 @@ func (x *exchange) reply(p *engine.Reply) {
 	}
 	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.bodyIsShort() {
 		http.NewResponseController(x.w).EnableFullDuplex() // do not wait for the body
+		x.stopReading()                                    // not after the answer either
 		h["Connection"] = []string{"close"}
 	}
 	x.w.WriteHeader(p.Status)

@@ -136,14 +136,11 @@ func (s *response) latency() time.Duration {
 	return max(time.Since(sent), 0)
 }
 
-// interim relays a 1xx head, cleaned; 100 also lets the body come.
+// interim relays a 1xx head, cleaned.
 func (s *response) interim() {
 	x := s.x
-	if s.head.Status == http.StatusContinue && x.upload != nil {
-		defer x.upload.start()
-		if x.r.ProtoMajor != 1 {
-			return // net/http asks when the upload begins to read
-		}
+	if s.head.Status == http.StatusContinue && x.r.ProtoMajor != 1 && x.upload != nil {
+		return // net/http asked when the upload began to read
 	}
 	if !x.r.ProtoAtLeast(1, 1) {
 		return // RFC 9110 §15.2

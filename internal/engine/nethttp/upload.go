@@ -22,8 +22,6 @@ type upload struct {
 	x    *exchange
 	c    *upstream.Conn
 	done chan struct{} // closed when run has ended
-	// started is set once run was started; it belongs to the exchange.
-	started bool
 	// allRead is set once the client has sent everything, before the last byte
 	// goes upstream: a backend that answers only then has not answered early.
 	allRead atomic.Bool
@@ -49,11 +47,6 @@ type upload struct {
 // goroutine has only not been told yet.
 const uploadTail = 50 * time.Millisecond
 
-// expectPatience is how long an HTTP/2 client that wants to be asked for its
-// body is kept waiting for a backend that may never ask (RFC 9110 §10.1.1: the
-// client itself would not wait for ever). HTTP/1 clients decide themselves.
-const expectPatience = time.Second
-
 // startUpload begins to send the body.
 func (x *exchange) startUpload(c *upstream.Conn) {
 	x.upload = &upload{x: x, c: c, done: make(chan struct{})}
@@ -68,27 +61,15 @@ func (x *exchange) startUpload(c *upstream.Conn) {
 			x.client.gate.swallow.Store(true)
 			x.w.WriteHeader(http.StatusContinue)
 		}
-		x.upload.start()
-		return
 	}
-	if !x.asked.expect || c.HTTP10() {
-		x.upload.start()
-	} // else it begins with the backend's 100, see response.interim
-}
-
-// start begins to read the body; later calls do nothing.
-func (u *upload) start() {
-	if !u.started {
-		u.started = true
-		go u.run()
-	}
+	go x.upload.run()
 }
 
 // endUpload stops an upload that is still going on and waits for it. The
 // client's connection is of no further use if it was.
 func (x *exchange) endUpload(c *upstream.Conn) {
 	u := x.upload
-	if u == nil || !u.started {
+	if u == nil {
 		return
 	}
 	if u.allRead.Load() {
