@@ -28,7 +28,9 @@ type features map[string]func(*T)
 
 // subjects is the suite; each file of this package brings one or two.
 var subjects = map[string]features{
+	"early":    early,
 	"exchange": exchanges,
+	"gone":     gone,
 	"limits":   limits,
 	"replies":  replies,
 	"routing":  routing,
