@@ -29,3 +29,21 @@ func (l *Lazy) Next(now time.Time, within time.Duration) (at time.Time, change b
 	l.at = now.Add(within + slack)
 	return l.at, true
 }
+
+// Reach returns the deadline to set so that it comes at t, or at most slack later.
+// change is false when the present one does. The zero t asks for none.
+func (l *Lazy) Reach(t time.Time, slack time.Duration) (at time.Time, change bool) {
+	if t.IsZero() {
+		change = !l.at.IsZero()
+		l.at = t
+		return t, change
+	}
+	if late := l.at.Sub(t); !l.at.IsZero() && late >= 0 && late <= slack {
+		return l.at, false
+	}
+	l.at = t.Add(slack)
+	return l.at, true
+}
+
+// Note says that the deadline was set to t by somebody else.
+func (l *Lazy) Note(t time.Time) { l.at = t }

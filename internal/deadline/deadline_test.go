@@ -40,3 +40,31 @@ func TestLazy(t *testing.T) {
 		}
 	}
 }
+
+func TestReach(t *testing.T) {
+	start := time.Unix(1000, 0)
+	second := func(n float64) time.Time { return start.Add(time.Duration(n * float64(time.Second))) }
+	var l Lazy
+	for _, s := range []struct {
+		say    string
+		t, at  time.Time
+		change bool
+	}{
+		{"none to begin with", time.Time{}, time.Time{}, false},
+		{"the first is set with its slack", second(10), second(11), true},
+		{"one within the slack is reached already", second(10.5), second(11), false},
+		{"to the very end of it", second(11), second(11), false},
+		{"a later one moves it on", second(11.5), second(12.5), true},
+		{"an earlier one moves it back", second(5), second(6), true},
+		{"none takes it away", time.Time{}, time.Time{}, true},
+	} {
+		at, change := l.Reach(s.t, time.Second)
+		if !at.Equal(s.at) || change != s.change {
+			t.Errorf("%s: got %v, %v; want %v, %v", s.say, at, change, s.at, s.change)
+		}
+	}
+	l.Note(second(20))
+	if _, change := l.Reach(second(19.5), time.Second); change {
+		t.Error("a deadline that somebody else set was not noted")
+	}
+}

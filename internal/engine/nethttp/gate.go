@@ -5,11 +5,8 @@ import (
 	"errors"
 	"net"
 	"os"
-	"sync"
 	"sync/atomic"
-	"time"
 
-	"ramjet.dev/ingress/internal/deadline"
 	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/upstream"
@@ -25,8 +22,7 @@ import (
 // A head is held back until it is whole. Reads come from one goroutine at a
 // time, as net/http has it; Write, the deadlines and Close from any.
 type gate struct {
-	conn   net.Conn // raw, or the TLS connection above it
-	raw    *counted
+	raw    *counted // below deadlines.conn, which is it or the TLS connection above it
 	engine *Engine
 
 	// The following belong to the reading goroutine.
@@ -54,11 +50,8 @@ type gate struct {
 	// swallow makes the next interim 100 disappear (see exchange.startUpload).
 	swallow atomic.Bool
 
-	mu      sync.Mutex // guards the deadlines
-	read    deadline.Lazy
-	write   deadline.Lazy
-	aborted bool
-	closed  bool
+	deadlines
+	closed atomic.Bool
 }
 
 type gateState uint8
@@ -80,17 +73,21 @@ type secureGate struct {
 func (g *secureGate) ConnectionState() tls.ConnectionState { return g.tls.ConnectionState() }
 
 func newGate(raw *counted, e *Engine) *gate {
-	g := &gate{conn: raw, raw: raw, engine: e}
+	g := &gate{raw: raw, engine: e, deadlines: e.deadlines(raw)}
 	g.parser.Limits = e.limits
 	e.fresh.add(g)
 	return g
 }
 
 func newSecureGate(t *tls.Conn, e *Engine) *secureGate {
-	g := &secureGate{gate: gate{conn: t, raw: t.NetConn().(*counted), engine: e}, tls: t}
+	g := &secureGate{gate: gate{raw: t.NetConn().(*counted), engine: e, deadlines: e.deadlines(t)}, tls: t}
 	g.parser.Limits = e.limits
 	e.fresh.add(&g.gate)
 	return g
+}
+
+func (e *Engine) deadlines(c net.Conn) deadlines {
+	return deadlines{conn: c, slack: min(e.options.HeaderTimeout, e.options.ClientIdle) / 8}
 }
 
 // refusedError is a message that was refused; net/http meets it as the read
@@ -111,6 +108,9 @@ func refuse(err error) *refusedError {
 func (g *gate) Read(p []byte) (int, error) {
 	if g.state == gateOpen && len(g.pending) == 0 {
 		return g.conn.Read(p)
+	}
+	if len(p) == 1 && g.state == gateHead && len(g.pending) == 0 && g.refusal == nil && !g.park() {
+		return 0, os.ErrDeadlineExceeded
 	}
 	if len(g.pending) == 0 && g.refusal == nil {
 		// The common case: a read brings whole messages, which are judged where
@@ -154,7 +154,9 @@ func (g *gate) fill(p []byte) (int, error) {
 	if g.state != gateHead {
 		g.readWithin(g.engine.options.StreamIdle)
 	}
+	g.beginRead(g.state == gateHead)
 	n, err := g.conn.Read(p)
+	g.endRead()
 	if n > 0 && !g.spoke {
 		g.spoke = true
 		g.engine.fresh.remove(g)
@@ -257,6 +259,7 @@ func (g *gate) enterBody() {
 	switch {
 	case h.Preface && g.conn == net.Conn(g.raw) && !g.began:
 		g.state = gateOpen
+		g.takeEffect()
 	case h.Preface:
 		g.refusal = &refusedError{engine.Reply{Status: 505, Text: "HTTP/2 has to be negotiated by ALPN, or begin the connection"}}
 	case h.Framing == http1.FramingChunked:
@@ -290,6 +293,7 @@ func (g *gate) refused(p []byte) (int, error) {
 // open lets everything pass from now on: the connection became a tunnel.
 func (g *gate) open() {
 	g.state = gateOpen
+	g.takeEffect()
 	g.refusal = nil
 	g.ambiguousEnd.Store(false)
 	if g.leaked && len(g.pending) > 0 { // the background byte was delivered
@@ -305,64 +309,8 @@ func (g *gate) Write(b []byte) (int, error) {
 	if len(b) == len(interim100) && string(b) == interim100 && g.swallow.CompareAndSwap(true, false) {
 		return len(b), nil
 	}
-	g.mu.Lock()
-	if at, change := g.write.Next(time.Now(), g.engine.options.StreamIdle); change && !g.aborted {
-		g.conn.SetWriteDeadline(at)
-	}
-	g.mu.Unlock()
+	g.writeWithin(g.engine.options.StreamIdle)
 	return g.conn.Write(b)
-}
-
-func (g *gate) readWithin(d time.Duration) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if at, change := g.read.Next(time.Now(), d); change && !g.aborted {
-		g.conn.SetReadDeadline(at)
-	}
-}
-
-// abortRead ends a read of the body that is going on, and all later ones.
-func (g *gate) abortRead() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.aborted = true
-	g.conn.SetReadDeadline(time.Unix(1, 0))
-}
-
-// abort ends reads and writes that are going on, and all later ones.
-func (g *gate) abort() {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.aborted = true
-	g.conn.SetDeadline(time.Unix(1, 0))
-}
-
-// SetReadDeadline is net/http's: for heads, idling and its background read.
-func (g *gate) SetReadDeadline(t time.Time) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.aborted {
-		return nil
-	}
-	g.read = deadline.Lazy{}
-	return g.conn.SetReadDeadline(t)
-}
-
-// SetWriteDeadline ignores net/http's habit of taking the deadline away after
-// each request: Write keeps one that is always ahead.
-func (g *gate) SetWriteDeadline(t time.Time) error {
-	if t.IsZero() {
-		return nil
-	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.write = deadline.Lazy{}
-	return g.conn.SetWriteDeadline(t)
-}
-
-// SetDeadline sets both.
-func (g *gate) SetDeadline(t time.Time) error {
-	return errors.Join(g.SetReadDeadline(t), g.SetWriteDeadline(t))
 }
 
 // CloseWrite ends our direction: FIN, or close_notify and FIN.
@@ -377,12 +325,8 @@ func (g *gate) CloseWrite() error {
 
 // Close closes the connection, after a while if the client is still sending.
 func (g *gate) Close() error {
-	g.mu.Lock()
-	done := g.closed
-	g.closed = true
-	g.mu.Unlock()
-	if done {
-		return os.ErrClosed
+	if g.closed.Swap(true) {
+		return net.ErrClosed
 	}
 	g.engine.fresh.remove(g)
 	if !g.ambiguousEnd.Load() || g.engine.forced.Load() {
