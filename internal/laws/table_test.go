@@ -144,6 +144,9 @@ var table = map[string]rule{
 		},
 	},
 
+	// Beside the product.
+	"bench/gauge": {layer: 4, program: true},
+
 	// Only for tests.
 	"test/daemon": {
 		layer: 4, testOnly: true,

@@ -1,0 +1,44 @@
+// Command gauge does for bench/compare.sh what wrk and h2load cannot: it waits for
+// a proxy to answer, it drives full TLS handshakes, and it turns the slices that
+// were measured into a table.
+//
+//	gauge wait ADDRESS HOST PATH        until that answers 200, at most a minute
+//	gauge handshakes ADDRESS LOOPS TIME full handshake, one GET, close; prints "requests errors"
+//	gauge table FILE                    Markdown, from lines "setup row role proxy microseconds requests errors seconds"
+//
+// It is a tool of the benchmark and no part of the product.
+package main
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "gauge:", err)
+		os.Exit(1)
+	}
+}
+
+func run(args []string) error {
+	switch {
+	case len(args) == 4 && args[0] == "wait":
+		return wait(args[1], args[2], args[3])
+	case len(args) == 4 && args[0] == "handshakes":
+		loops, err := strconv.Atoi(args[2])
+		if err != nil {
+			return err
+		}
+		length, err := time.ParseDuration(args[3])
+		if err != nil {
+			return err
+		}
+		return handshakes(args[1], loops, length)
+	case len(args) == 2 && args[0] == "table":
+		return table(args[1], os.Stdout)
+	}
+	return fmt.Errorf("unknown arguments %q: see the top of bench/gauge/main.go", args)
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+)
+
+// slice is what one proxy did in one slice of time.
+type slice struct {
+	reference bool    // what the others are compared with
+	proxy     string  // its name
+	cost      float64 // CPU microseconds for each request
+	rate      float64 // requests a second
+	errors    int64
+}
+
+// series are the slices of one row in one setup, in the order in which they were
+// taken: a reference slice stands before and after each other one.
+type series struct {
+	setup, row string
+	slices     []slice
+}
+
+// table reads slices and writes a Markdown table for each setup.
+func table(file string, out io.Writer) error {
+	f, err := os.Open(file)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	all, err := read(f)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	setup := ""
+	for _, s := range all {
+		if s.setup != setup {
+			setup = s.setup
+			fmt.Fprintf(out, "\n**%s**\n\n", setup)
+			fmt.Fprintln(out, "| what | proxy | CPU µs/request: median | lower quartile | spread | ratio to adjacent slices: median | spread | ratio of lower quartiles | requests/s | errors | slices |")
+			fmt.Fprintln(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+		}
+		s.write(out)
+	}
+	return nil
+}
+
+func read(in io.Reader) (all []*series, err error) {
+	lines := bufio.NewScanner(in)
+	for lines.Scan() {
+		var setup, row, role string
+		var one slice
+		var micros, requests, seconds float64
+		if _, err := fmt.Sscan(lines.Text(), &setup, &row, &role, &one.proxy, &micros, &requests, &one.errors, &seconds); err != nil {
+			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
+		}
+		if requests == 0 {
+			return nil, fmt.Errorf("%q: no request was answered", lines.Text())
+		}
+		one.reference = role == "reference"
+		one.cost, one.rate = micros/requests, requests/seconds
+		at := slices.IndexFunc(all, func(s *series) bool { return s.setup == setup && s.row == row })
+		if at < 0 {
+			at = len(all)
+			all = append(all, &series{setup: setup, row: row})
+		}
+		all[at].slices = append(all[at].slices, one)
+	}
+	return all, lines.Err()
+}
+
+// write writes a line for each proxy of the series, in the order of appearance.
+func (s *series) write(out io.Writer) {
+	var names []string
+	costs, ratios, rates, errors := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}, map[string]int64{}
+	reference := ""
+	for i, one := range s.slices {
+		if costs[one.proxy] == nil {
+			names = append(names, one.proxy)
+		}
+		costs[one.proxy] = append(costs[one.proxy], one.cost)
+		rates[one.proxy] = append(rates[one.proxy], one.rate)
+		errors[one.proxy] += one.errors
+		if one.reference {
+			reference = one.proxy
+		} else if beside := s.beside(i); beside > 0 {
+			ratios[one.proxy] = append(ratios[one.proxy], one.cost/beside)
+		}
+	}
+	for _, name := range names {
+		ratio := "1 | – | 1"
+		if r := ratios[name]; len(r) > 0 {
+			ratio = fmt.Sprintf("**%.2f** | %.2f–%.2f | %.2f", quantile(r, 0.5), slices.Min(r), slices.Max(r),
+				quantile(costs[name], 0.25)/quantile(costs[reference], 0.25))
+		}
+		c := costs[name]
+		fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.1f–%.1f | %s | %.0f | %d | %d |\n", s.row, name,
+			quantile(c, 0.5), quantile(c, 0.25), slices.Min(c), slices.Max(c), ratio, quantile(rates[name], 0.5), errors[name], len(c))
+	}
+}
+
+// beside is the mean cost of the reference slices next to slice i, 0 for none.
+func (s *series) beside(i int) float64 {
+	var sum, n float64
+	for _, j := range []int{i - 1, i + 1} {
+		if j >= 0 && j < len(s.slices) && s.slices[j].reference {
+			sum += s.slices[j].cost
+			n++
+		}
+	}
+	if n == 0 {
+		return 0
+	}
+	return sum / n
+}
+
+// quantile interpolates between the two nearest values.
+func quantile(values []float64, q float64) float64 {
+	v := slices.Sorted(slices.Values(values))
+	at := q * float64(len(v)-1)
+	i := int(at)
+	if i+1 == len(v) {
+		return v[i]
+	}
+	return v[i] + (at-float64(i))*(v[i+1]-v[i])
+}

@@ -1,0 +1,38 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTable: ratios are to the reference slices beside a slice, so that a drift of
+// the machine in between does not count.
+func TestTable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "slices")
+	text := `pinned get-c64 reference nginx 1000 100 0 1
+pinned get-c64 subject ours 3000 100 1 1
+pinned get-c64 reference nginx 2000 100 0 1
+pinned get-c64 subject ours 4000 100 0 1
+pinned get-c64 reference nginx 2000 100 0 1
+unpinned get-c64 reference nginx 1000 100 0 2
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := table(file, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"**pinned**", "**unpinned**",
+		"| get-c64 | nginx | 20.0 | 15.0 | 10.0–20.0 | 1 | – | 1 | 100 | 0 | 3 |\n",
+		"| get-c64 | ours | 35.0 | 32.5 | 30.0–40.0 | **2.00** | 2.00–2.00 | 2.17 | 100 | 1 | 2 |\n",
+		"| get-c64 | nginx | 10.0 | 10.0 | 10.0–10.0 | 1 | – | 1 | 50 | 0 | 1 |\n",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("want %q in:\n%s", want, out.String())
+		}
+	}
+}
