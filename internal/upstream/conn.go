@@ -98,6 +98,10 @@ func (c *Conn) Put() {
 // Close closes the connection; it is not used again.
 func (c *Conn) Close() { c.raw.Close() }
 
+// Waiting reports whether something can be read without waiting: bytes, or the
+// end of the stream. It belongs to the goroutine that reads.
+func (c *Conn) Waiting() bool { return !c.quiet() }
+
 // quiet reports whether an idle connection is open and its server has sent
 // nothing. Bytes that come unasked would be taken for the answer to the next
 // request, so they disqualify it as much as a FIN does.

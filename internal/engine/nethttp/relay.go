@@ -31,7 +31,7 @@ func (s *response) relayLength(b *bodyWriter) error {
 	for {
 		piece := s.take(left)
 		left -= int64(len(piece))
-		if err := b.write(piece, left == 0 || s.full()); err != nil || left == 0 {
+		if err := b.write(piece, left == 0 || s.more()); err != nil || left == 0 {
 			return err
 		}
 		if err := s.refill(); err != nil {
@@ -44,7 +44,7 @@ func (s *response) relayLength(b *bodyWriter) error {
 func (s *response) relayChunked(b *bodyWriter) error {
 	s.chunked.Reset(s.x.e.limits)
 	for {
-		full := s.full()
+		more := s.more()
 		for s.start < s.filled && !s.chunked.Done() {
 			data, n, err := s.chunked.Next((*s.buf)[s.start:s.filled])
 			if err != nil {
@@ -58,7 +58,7 @@ func (s *response) relayChunked(b *bodyWriter) error {
 		if s.chunked.Done() {
 			return b.trailers(s.chunked.Trailer())
 		}
-		if !full {
+		if !more {
 			if err := b.flush(); err != nil {
 				return err
 			}
@@ -72,8 +72,7 @@ func (s *response) relayChunked(b *bodyWriter) error {
 // relayUntilClose relays a body that its server ends by closing.
 func (s *response) relayUntilClose(b *bodyWriter) error {
 	for {
-		full := s.full()
-		if err := b.write(s.take(int64(s.filled-s.start)), full); err != nil {
+		if err := b.write(s.take(int64(s.filled-s.start)), s.more()); err != nil {
 			return err
 		}
 		if err := s.refill(); err == io.EOF {
@@ -92,9 +91,13 @@ func (s *response) take(most int64) []byte {
 	return piece
 }
 
-// full reports whether the last read filled the buffer, so that the endpoint
-// probably has more at hand and there is no hurry to flush.
+// full reports whether the last read filled the buffer.
 func (s *response) full() bool { return s.filled == len(*s.buf) }
+
+// more reports whether the endpoint has more at hand, so that there is no hurry
+// to flush. A buffer filled to the byte is no proof: what is in it may be all
+// that comes for an hour.
+func (s *response) more() bool { return s.full() && s.c.Waiting() }
 
 // refill reads more of the body into the buffer, all of which has been used. A
 // body that fills the small buffer gets a large one.

@@ -275,6 +275,12 @@ func (s *response) broken(err error) {
 		"endpoint", s.x.rec.Endpoint.Address, "error", err)
 	// What came is the client's, whatever lies in net/http's buffers still.
 	http.NewResponseController(s.x.w).Flush()
+	if !s.x.r.ProtoAtLeast(1, 1) {
+		// To HTTP/1.0 the end of the connection is the end of the body: only a
+		// reset says that it is not.
+		s.x.client.gate.raw.SetLinger(0)
+		s.x.client.gate.raw.Close()
+	}
 	panic(errAbandon)
 }
 
