@@ -183,7 +183,10 @@ func (h *rawH2) get(authority, path string, more ...string) *h2Answer {
 func (h *rawH2) answer(stream uint32) (a *h2Answer) {
 	h.t.Helper()
 	h.until(stream, "the end of the answer", func(a *h2Answer) bool { return a.done || h.ended })
-	h.monitor.read(func() { a = h.streams[stream] })
+	h.monitor.read(func() {
+		now := *h.streams[stream] // a reset may follow the end
+		a = &now
+	})
 	return a
 }
 

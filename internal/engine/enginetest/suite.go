@@ -28,7 +28,10 @@ type features map[string]func(*T)
 
 // subjects is the suite; each file of this package brings one or two.
 var subjects = map[string]features{
+	"broken":   broken,
 	"early":    early,
+	"stream":   stream,
+	"trailers": trailers,
 	"exchange": exchanges,
 	"gone":     gone,
 	"limits":   limits,
