@@ -93,7 +93,8 @@ func (b *Backend) pickTurn(tried []*Endpoint) *Endpoint {
 }
 
 // pickLeast starts with the endpoint whose turn it is and looks for a better one, from
-// a place that moves with the cursor: without that, ties would always go to the same.
+// a place that moves on with every round of turns: without that, the turns of a busy
+// endpoint would always go to the same one.
 func (b *Backend) pickLeast(tried []*Endpoint) *Endpoint {
 	turn := b.next()
 	best := b.turns[turn%uint64(len(b.turns))]
@@ -101,7 +102,7 @@ func (b *Backend) pickLeast(tried []*Endpoint) *Endpoint {
 		best = nil
 	}
 	n := len(b.Endpoints)
-	at := int(turn % uint64(n))
+	at := int(turn / uint64(len(b.turns)) % uint64(n))
 	for range n {
 		e := b.Endpoints[at]
 		if e.Weight > 0 && (best == nil || e.lighter(best)) && !slices.Contains(tried, e) {

@@ -161,7 +161,7 @@ func TestLeastConnRotatesTies(t *testing.T) {
 	b.Endpoints[0].Acquire()
 	got := sequence(b, 400)
 	for _, c := range "bcd" {
-		if n := strings.Count(got, string(c)); n < 90 || n > 210 {
+		if n := strings.Count(got, string(c)); n < 120 || n > 150 {
 			t.Errorf("%c was picked %d times of 400", c, n)
 		}
 	}

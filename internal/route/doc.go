@@ -16,8 +16,8 @@
 //     finds them in the tables it is told are kept. There is no registry, so what no
 //     kept table names is let go by the garbage collector.
 //   - Small generations. What did not change is shared with the kept tables, down to
-//     whole hosts; a further generation of an unchanged cluster costs little more than
-//     one map slot per host and one pointer per route.
+//     whole hosts; a further generation of a cluster that hardly changed costs a map slot
+//     and a pointer per host, a pointer per backend, and what did change.
 //   - No allocation in [Table.Match], [Table.Certificate], [Backend.Pick],
 //     [Canary.Takes], [Mirror.Samples] and [Counters.Count].
 //

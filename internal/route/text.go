@@ -9,25 +9,24 @@ import (
 	"strings"
 )
 
-// The canonical text form has one line per thing, sorted, and says everything that
-// affects what a table does:
+// Text returns the canonical text form, which [ParseText] reads. It has one line per
+// thing, sorted, and says everything that affects what a table does:
 //
 //	default-backend fallback
 //	backend web roundRobin HTTP
 //	  endpoint 10.0.0.1:80
 //	  endpoint 10.0.0.2:80 weight=2
+//	route * /v[0-9]+ ImplementationSpecific regex -> web
 //	host claimed.test
 //	route shop.test /api Prefix -> web
 //	  canary next weight=20/100 header=x-canary value=blue
 //	  mirror shadow percent=50 host=shadow.test
-//	route * /v[0-9]+ ImplementationSpecific regex -> web
 //	cert shop.test 0123456789abcdef
 //
-// The routes of a host stand in match order. Age and owner of an object are not
-// printed: they have had their effect on order and on who holds what. A word with a
-// space, a quote or anything but printable ASCII is quoted as in Go.
-
-// Text returns the canonical text form. [ParseText] reads it.
+// "*" is no host and the default certificate. A host stands alone when it is claimed
+// without a route. The routes of a host stand in match order. Age and owner of an object
+// are not printed: they have had their effect on order and on who holds what. A word with
+// a space, a quote or anything but printable ASCII is quoted as in Go.
 func (t *Table) Text() string {
 	var b strings.Builder
 	t.writeText(&b)

@@ -161,11 +161,13 @@ func randomSpec(rng *rand.Rand, routes int) Spec {
 // TestMatchAgainstSlowTwin compares on tables of few rules, which are scanned, and of
 // many, which are walked: 50,000 requests in all.
 func TestMatchAgainstSlowTwin(t *testing.T) {
+	var kept *Table // a table of other paths, so that sharing is put to the test too
 	for _, routes := range []int{5, 20, 60, 150, 400} {
 		for seed := range uint64(50) {
 			rng := rand.New(rand.NewPCG(seed, uint64(routes)))
 			spec := randomSpec(rng, routes)
-			table, diagnostics := Compile(named(spec))
+			table, diagnostics := Compile(named(spec), kept)
+			kept = table
 			if len(diagnostics) > 0 {
 				t.Fatalf("seed %d: %v\n%+v", seed, diagnostics, spec)
 			}
