@@ -154,39 +154,6 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestTunnelIsNotWaitedFor: an upgraded connection may last for days.
-func TestTunnelIsNotWaitedFor(t *testing.T) {
-	endpoint := origin(t, func(w http.ResponseWriter, r *http.Request) {
-		conn, rw, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			t.Error(err)
-			return
-		}
-		defer conn.Close()
-		_, _ = rw.WriteString("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-		_ = rw.Flush()
-		_, _ = io.Copy(conn, rw)
-	})
-	c, a := serve(t, endpoint, "--shutdown-grace", "10m")
-	client := dial(t, a.HTTP)
-	client.send(t, "GET / HTTP/1.1\r\nHost: shop.test\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
-	if r := client.head(t); r.StatusCode != http.StatusSwitchingProtocols {
-		t.Fatalf("status %d, want 101", r.StatusCode)
-	}
-	client.send(t, "ping")
-	echo := make([]byte, 4)
-	if _, err := io.ReadFull(client.in, echo); err != nil || string(echo) != "ping" {
-		t.Fatalf("%q, %v", echo, err)
-	}
-	c.Signal(syscall.SIGTERM)
-	if code := c.Exit(); code != 0 {
-		t.Errorf("exit status %d, want 0", code)
-	}
-	if _, err := client.in.ReadByte(); err == nil {
-		t.Error("the tunnel goes on after the end of the process")
-	}
-}
-
 func readAll(t *testing.T, r io.Reader) string {
 	t.Helper()
 	text, err := io.ReadAll(r)
