@@ -298,6 +298,9 @@ func (x *exchange) failed(c *upstream.Conn, f engine.Failure, err error) outcome
 	x.checkClient()
 	if x.upload != nil {
 		if reply := x.uploadFault(); reply != nil {
+			if reply == engine.ReplyStalled {
+				x.e.metrics.UpstreamTimeouts.Inc()
+			}
 			x.reply(reply)
 			return answered
 		}

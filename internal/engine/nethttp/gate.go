@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
+	"time"
 
 	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/http1"
@@ -38,6 +39,9 @@ type gate struct {
 	answered bool // the refusal was written
 	spoke    bool // the client sent something
 	began    bool // a head was read
+	// headBy is when the head that has begun to arrive must be whole; zero when
+	// none has, or net/http does not wait for it yet.
+	headBy time.Time
 	// emptyLine is the size of the empty line before the head just read.
 	emptyLine int
 
@@ -133,6 +137,11 @@ func (g *gate) Read(p []byte) (int, error) {
 		if g.refusal != nil {
 			return g.refused(p)
 		}
+		if g.state == gateHead && g.headBy.IsZero() && len(p) > 1 {
+			// net/http knows how long a connection may idle, not that a head has
+			// begun. While it serves a request the next head has time.
+			g.headBy = time.Now().Add(g.engine.options.HeaderTimeout)
+		}
 		if err := g.more(); err != nil {
 			return 0, err
 		}
@@ -154,7 +163,7 @@ func (g *gate) fill(p []byte) (int, error) {
 	if g.state != gateHead {
 		g.readWithin(g.engine.options.StreamIdle)
 	}
-	g.beginRead(g.state == gateHead)
+	g.beginRead(g.state == gateHead, g.headBy)
 	n, err := g.conn.Read(p)
 	g.endRead()
 	if n > 0 && !g.spoke {
@@ -229,7 +238,7 @@ func (g *gate) step(b []byte) int {
 		if n > 0 {
 			g.emptyLine = g.head.Start
 			g.enterBody()
-			g.began = true
+			g.began, g.headBy = true, time.Time{}
 		}
 		return n
 	case gateLength:

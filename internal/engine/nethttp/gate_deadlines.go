@@ -77,17 +77,22 @@ func (d *deadlines) park() bool {
 }
 
 // beginRead readies the connection for a read, which endRead follows. head says
-// that what net/http wants is in force.
-func (d *deadlines) beginRead(head bool) {
+// that what net/http wants is in force, and by when a head that has begun must be
+// there (zero = at any time).
+func (d *deadlines) beginRead(head bool, by time.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.reading = true
 	if !head || d.aborted {
 		return
 	}
-	if isPast(d.want) {
-		d.setRead(d.want)
-	} else if at, change := d.read.Reach(d.want, d.slack); change {
+	want := d.want
+	if !by.IsZero() && (want.IsZero() || by.Before(want)) {
+		want = by
+	}
+	if isPast(want) {
+		d.setRead(want)
+	} else if at, change := d.read.Reach(want, d.slack); change {
 		d.conn.SetReadDeadline(at)
 	}
 }

@@ -111,6 +111,9 @@ func (s *response) refill() error {
 	n, err := s.c.Read(*s.buf)
 	s.filled = n
 	if n > 0 {
+		if s.x.upload != nil {
+			s.x.upload.received()
+		}
 		return nil
 	}
 	return err
@@ -146,9 +149,17 @@ func (w *bodyWriter) write(b []byte, more bool) error {
 
 func (w *bodyWriter) flush() error {
 	w.within()
-	if err := http.NewResponseController(w.x.w).Flush(); err != nil {
+	rc := http.NewResponseController(w.x.w)
+	if err := rc.Flush(); err != nil {
 		return &clientError{err}
 	}
+	if w.x.r.ProtoMajor != 1 && w.x.bodyUnread() {
+		// This response may be silent for as long as the upload moves.
+		w.deadline = deadline.Lazy{}
+		rc.SetWriteDeadline(time.Time{})
+		return nil
+	}
+	w.within()
 	return nil
 }
 
@@ -170,12 +181,15 @@ func (w *bodyWriter) trailers(fields []http1.Field) error {
 	return nil
 }
 
-// within bounds how long a client may leave the next write blocked.
+// within bounds how long a client may leave the next write blocked. The deadline
+// of an HTTP/2 stream ends it whether or not a write is blocked, so it comes after
+// the one of the endpoint, which is to blame for a silence.
 func (w *bodyWriter) within() {
 	if w.x.r.ProtoMajor == 1 {
 		return
 	}
-	if at, change := w.deadline.Next(time.Now(), w.x.e.options.StreamIdle); change {
+	idle := w.x.e.options.StreamIdle
+	if at, change := w.deadline.Next(time.Now(), idle+idle/4); change {
 		http.NewResponseController(w.x.w).SetWriteDeadline(at)
 	}
 }

@@ -32,14 +32,15 @@ type upload struct {
 	stopped atomic.Bool
 	// failed is set when the client is to blame for the end of the upload.
 	failed atomic.Bool
-	// fault is set, before done closes, when the client is to blame.
+	// fault is set, before done closes, when the end of the upload decides how
+	// the request is answered.
 	fault *engine.Reply
 	// gone is set, before done closes, when the client broke off.
-	gone     bool
-	deadline deadline.Lazy // of HTTP/2 streams; HTTP/1 bodies have the gate's
+	gone bool
 
 	mu         sync.Mutex
-	responding bool // the response head is there: its timeout is no more
+	responding bool          // the response head is there: its timeout is no more
+	deadline   deadline.Lazy // of HTTP/2 streams; HTTP/1 bodies have the gate's
 }
 
 // uploadTail is how long an upload whose last byte was read, and whose answer is
@@ -99,8 +100,8 @@ func (x *exchange) stopReading() {
 }
 
 // uploadFault waits for the end of the upload and returns the reply that its
-// failure calls for, nil if the client is not to blame. A client that broke off
-// ends the exchange.
+// failure calls for, nil if it decides nothing. A client that broke off ends the
+// exchange.
 func (x *exchange) uploadFault() *engine.Reply {
 	u := x.upload
 	x.endUpload(u.c)
@@ -113,20 +114,38 @@ func (x *exchange) uploadFault() *engine.Reply {
 
 func (u *upload) run() {
 	defer close(u.done)
-	if err := u.copy(); err != nil {
-		var from *readError
-		if !errors.As(err, &from) {
-			return // the endpoint stopped reading; it may still answer
-		}
+	err := u.copy()
+	var from *readError
+	switch {
+	case err == nil:
+		u.sentAt.Store(int64(time.Since(u.x.rec.Start)))
+		u.awaitAnswer()
+	case errors.As(err, &from):
 		u.blame(from.err)
 		u.c.Abort()
-		return
+	case isTimeout(err):
+		u.stall()
+	default:
+		u.awaitAnswer() // the endpoint has closed, and may have answered before
 	}
-	u.sentAt.Store(int64(time.Since(u.x.rec.Start)))
+}
+
+// awaitAnswer gives the endpoint its time to answer, unless it has begun to.
+func (u *upload) awaitAnswer() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if !u.responding {
 		u.c.ReadWithin(u.x.e.options.ResponseTimeout)
+	}
+}
+
+// stall ends an exchange whose endpoint has stopped reading without a word.
+func (u *upload) stall() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if !u.responding && !u.stopped.Load() {
+		u.fault = engine.ReplyStalled
+		u.c.Abort()
 	}
 }
 
@@ -135,6 +154,37 @@ func (u *upload) respond() {
 	u.mu.Lock()
 	u.responding = true
 	u.mu.Unlock()
+}
+
+// sent notes that a piece of the body has gone upstream: a response that is
+// silent meanwhile has not stalled.
+func (u *upload) sent() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.responding {
+		u.c.ReadWithin(u.x.e.options.StreamIdle)
+	}
+}
+
+// received notes that a piece of the response has come: a client that listens
+// meanwhile has not stalled.
+func (u *upload) received() {
+	switch {
+	case u.allRead.Load():
+	case u.x.r.ProtoMajor == 1:
+		u.x.client.gate.readWithin(u.x.e.options.StreamIdle)
+	default:
+		u.readWithin()
+	}
+}
+
+// readWithin moves the deadline of an HTTP/2 stream.
+func (u *upload) readWithin() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if at, change := u.deadline.Next(time.Now(), u.x.e.options.StreamIdle); change {
+		http.NewResponseController(u.x.w).SetReadDeadline(at)
+	}
 }
 
 // readError is an error of the client's side.
@@ -186,6 +236,7 @@ func (u *upload) copy() error {
 			if err := u.write(*buf, n, chunked); err != nil {
 				return err
 			}
+			u.sent()
 		}
 		if ended {
 			return u.finish(chunked)
@@ -199,9 +250,7 @@ func (u *upload) copy() error {
 
 func (u *upload) read(p []byte) (int, error) {
 	if u.x.r.ProtoMajor != 1 {
-		if at, change := u.deadline.Next(time.Now(), u.x.e.options.StreamIdle); change {
-			http.NewResponseController(u.x.w).SetReadDeadline(at)
-		}
+		u.readWithin()
 	}
 	return u.x.r.Body.Read(p)
 }
