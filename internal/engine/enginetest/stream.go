@@ -25,6 +25,8 @@ var stream = features{
 	"a stalled client stops the origin, HTTP/1.1":             func(t *T) { stalledClient(t, false) },
 	"a stalled client stops the origin, HTTP/2":               func(t *T) { stalledClient(t, true) },
 	"a stalled origin stops the client":                       stalledOrigin,
+	"an upload that the origin stops reading ends":            uploadUnread,
+	"an answer that the client stops reading ends":            answerUnread,
 }
 
 // answerPieces sends pieces of sizes around those of buffers. The origin goes on
@@ -186,7 +188,7 @@ func (r *random) Read(p []byte) (int, error) {
 
 // everyByte sends random bytes up while others come down, in all framings.
 func everyByte(t *T) {
-	const size = 8 * megabyte
+	const size = 2 * megabyte
 	o := NewOrigin(t, func(e *Exchange) error {
 		up := sha256.New()
 		down := newRandom(1, size)
@@ -327,5 +329,50 @@ func stalledOrigin(t *T) {
 	}
 	if a, _ := c.Final("POST"); a.Status != 200 || a.Body != fmt.Sprint(mostInSockets) {
 		t.Errorf("got %+v", a)
+	}
+}
+
+// uploadUnread has an origin that keeps its connection and reads nothing.
+func uploadUnread(t *T) {
+	end := make(chan struct{})
+	defer close(end)
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error { e.Await(end); return ErrClose })))
+	c := p.Dial()
+	c.Send(fmt.Sprintf("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n", mostInSockets))
+	if _, err := pour(c, strings.Repeat("x", 64*kib)); err != nil && !isReset(err) {
+		t.Fatal(err)
+	}
+	a, _ := c.Final("POST")
+	if want := "504 Gateway Timeout: the backend stopped reading the request\n"; a.Status != 504 || a.Body != want || !a.Close {
+		t.Errorf("got %+v", a)
+	}
+	if got := p.Metrics.UpstreamTimeouts.Load(); got != 1 {
+		t.Errorf("%d upstream timeouts counted, want 1", got)
+	}
+}
+
+// answerUnread has clients that do not take their endless answer: it ends, and
+// the origin is released and not blamed.
+func answerUnread(t *T) {
+	released := make(chan error, 1)
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
+		e.Raw("HTTP/1.1 200 OK\r\n\r\n")
+		piece := strings.Repeat("x", 64*kib)
+		for {
+			if _, err := io.WriteString(e.Out, piece); err != nil {
+				released <- err
+				return err
+			}
+		}
+	})))
+	p.Dial().Send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	await(t, "the end of an answer that nobody takes, HTTP/1.1", released)
+	h := p.DialH2(1000)
+	h.open(true, h2Request("GET", "a.test", "/")...)
+	await(t, "the end of an answer that nobody takes, HTTP/2", released)
+	for n := range 2 {
+		if r := p.Record(n + 1); r.Truncated {
+			t.Errorf("record %d blames the origin", n+1)
+		}
 	}
 }

@@ -1,0 +1,361 @@
+package enginetest
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+
+	"ramjet.dev/ingress/internal/engine"
+)
+
+// timeouts watch progress, never a total. Times are real here, so a test says
+// only what must not come too early and what must come at last; silences are
+// long enough that a busy machine does not look like one.
+var timeouts = features{
+	"the wait for an answer begins when the body has been sent": answerAfterBody,
+	"an answer that does not begin":                             answerNever,
+	"an answer that keeps moving is never too long":             answerMoves,
+	"an answer that stops":                                      answerStops,
+	"an upload that keeps moving is never too long":             uploadMoves,
+	"an upload that stops":                                      uploadStops,
+	"an upload keeps a silent answer alive":                     uploadKeepsAnswer,
+	"an answer keeps a silent upload alive":                     answerKeepsUpload,
+	"a head that does not end":                                  headNever,
+	"a head that comes by drops":                                headByDrops,
+	"a second head that does not end":                           secondHeadNever,
+	"half a next head does not end the exchange before it":      halfNextHead,
+	"an idle connection":                                        idleClient,
+	"a connection that says nothing":                            mute,
+	"a TLS handshake that does not come":                        muteTLS,
+}
+
+// short is a timeout under test; gap is what a sender that keeps moving leaves
+// between two pieces.
+const (
+	short = 500 * time.Millisecond
+	gap   = short / 5
+)
+
+func with(change func(*engine.Options), o *Origin) Setup {
+	return Setup{Spec: o.Spec(), Hosts: []string{"a.test"}, Change: change}
+}
+
+func shortResponse(o *engine.Options) { o.ResponseTimeout = short }
+func shortIdle(o *engine.Options)     { o.StreamIdle = short }
+func shortHeader(o *engine.Options)   { o.HeaderTimeout = short }
+func shortClient(o *engine.Options)   { o.ClientIdle = short }
+
+func answerAfterBody(t *T) {
+	p := t.Start(with(shortResponse, NewOrigin(t, bodyEnd("", "HTTP/1.1"))))
+	c := p.Dial()
+	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 21\r\n\r\n")
+	for range 7 {
+		if !silent(c, c.In, gap) {
+			t.Fatalf("in the middle of the body came %q", c.Transcript())
+		}
+		c.Send("xyz")
+	}
+	if a, _ := c.Final("POST"); a.Status != 200 || a.Body != "got xyz" {
+		t.Errorf("got %+v", a)
+	}
+}
+
+func answerNever(t *T) {
+	p := t.Start(with(shortResponse, NewOrigin(t, func(e *Exchange) error { e.message(); return e.Gone() })))
+	for _, request := range []string{
+		"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 3\r\n\r\nxyz",
+		"POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\n\r\n",
+	} {
+		c := p.Dial()
+		began := time.Now()
+		if a := c.Do("GET", request); a.Status != 504 || a.Close {
+			t.Errorf("%q: got %+v", request, a)
+		}
+		if took := time.Since(began); took < short {
+			t.Errorf("%q: answered after %v", request, took)
+		}
+	}
+}
+
+// drip is an origin that sends n pieces of a body with a silence between.
+func drip(n int) Handler {
+	return func(e *Exchange) error {
+		e.Raw(fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", 3*n))
+		for range n {
+			if !silent(e.Out, e.In, gap) {
+				return ErrClose
+			}
+			e.Raw("abc")
+		}
+		return nil
+	}
+}
+
+func answerMoves(t *T) {
+	p := t.Start(with(func(o *engine.Options) { shortIdle(o); shortResponse(o) }, NewOrigin(t, drip(7))))
+	if a := p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.BodyErr != nil || len(a.Body) != 21 {
+		t.Errorf("HTTP/1.1: got %+v", a)
+	}
+	if a := p.DialH2(0).get("a.test", "/"); a.reset != "" || len(a.body) != 21 {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+}
+
+func answerStops(t *T) {
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
+		e.Raw("HTTP/1.1 200 OK\r\nContent-Length: 21\r\n\r\nabc")
+		return e.Gone()
+	})))
+	if a := p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.BodyErr == nil || a.Body != "abc" {
+		t.Errorf("HTTP/1.1: got %+v", a)
+	}
+	if a := p.DialH2(0).get("a.test", "/"); a.reset != "INTERNAL_ERROR" || a.body != "abc" {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+	for n := range 2 {
+		if r := p.Record(n + 1); !r.Truncated {
+			t.Errorf("record %d is not truncated", n+1)
+		}
+	}
+	if got := p.Metrics.UpstreamTimeouts.Load(); got != 2 {
+		t.Errorf("%d upstream timeouts counted, want 2", got)
+	}
+}
+
+func uploadMoves(t *T) {
+	p := t.Start(with(shortIdle, NewOrigin(t, bodyEnd("", "HTTP/1.1"))))
+	c, h := p.Dial(), p.DialH2(0)
+	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+	s := h.open(false, h2Request("POST", "a.test", "/")...)
+	for range 7 {
+		if !silent(c, c.In, gap) {
+			t.Fatalf("in the middle of the body came %q", c.Transcript())
+		}
+		c.Send("3\r\nxyz\r\n")
+		h.data(s, false, "xyz")
+	}
+	c.Send("0\r\n\r\n")
+	h.data(s, true, "")
+	if a, _ := c.Final("POST"); a.Status != 200 {
+		t.Errorf("HTTP/1.1: got %+v", a)
+	}
+	if a := h.answer(s); a.status() != "200" {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+}
+
+func uploadStops(t *T) {
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
+		io.CopyN(io.Discard, e.In, 3)
+		return e.Gone()
+	})))
+	const want = "408 Request Timeout: the request body stopped arriving\n"
+	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
+		c := dial()
+		a := c.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 21\r\n\r\nxyz")
+		if a.Status != 408 || a.Body != want || !a.Close || !c.Closed() {
+			t.Errorf("%s: got %+v", say, a)
+		}
+	}
+	h := p.DialH2(0)
+	s := h.open(false, h2Request("POST", "a.test", "/", "content-length: 21")...)
+	h.data(s, false, "xyz")
+	if a := h.answer(s); a.status() != "408" || a.body != want {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+	for n := range 3 {
+		if r := p.Record(n + 1); r.Status != 408 {
+			t.Errorf("record %d: status %d", n+1, r.Status)
+		}
+	}
+	if got := p.Metrics.UpstreamTimeouts.Load(); got != 0 {
+		t.Errorf("%d timeouts are blamed on the origin", got)
+	}
+}
+
+// uploadKeepsAnswer: the origin has begun to answer and says no more until a
+// slow upload has ended.
+func uploadKeepsAnswer(t *T) {
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
+		e.Raw("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc")
+		if _, err := e.Body(); err != nil {
+			return err
+		}
+		return e.Raw("def")
+	})))
+	c, h := p.Dial(), p.DialH2(0)
+	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 21\r\n\r\n")
+	s := h.open(false, h2Request("POST", "a.test", "/", "content-length: 21")...)
+	if head, err := readHead(c.In); err != nil {
+		t.Fatalf("got %q, %v", head, err)
+	}
+	io.CopyN(io.Discard, c.In, 3)
+	for n := range 7 {
+		if !silent(c, c.In, gap) {
+			t.Fatalf("in the middle of the body came %q", c.Transcript())
+		}
+		c.Send("xyz")
+		h.data(s, n == 6, "xyz")
+	}
+	b := make([]byte, 3)
+	if _, err := io.ReadFull(c.In, b); err != nil || string(b) != "def" {
+		t.Errorf("HTTP/1.1: got %q, %v", b, err)
+	}
+	if a := h.answer(s); a.body != "abcdef" || a.reset != "" {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+}
+
+// answerKeepsUpload: the client listens, and says nothing for a while.
+func answerKeepsUpload(t *T) {
+	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
+		e.Raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+		for range 7 {
+			if !silent(e.Out, e.In, gap) {
+				return ErrClose
+			}
+			e.Raw("3\r\nabc\r\n")
+		}
+		body, err := e.Body()
+		if err != nil {
+			return err
+		}
+		return e.Raw(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body))
+	})))
+	const seven = "abcabcabcabcabcabcabc"
+	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
+		c := dial()
+		c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+		if head, err := readHead(c.In); err != nil || !strings.HasPrefix(head, "HTTP/1.1 200") {
+			t.Fatalf("%s: got %q, %v", say, head, err)
+		}
+		for range 7 {
+			if got := readChunk(t, c.In); got != "abc" {
+				t.Fatalf("%s: got %q", say, got)
+			}
+		}
+		c.Send("3\r\nxyz\r\n0\r\n\r\n")
+		if got := readChunk(t, c.In); got != "xyz" {
+			t.Errorf("%s: got %q", say, got)
+		}
+	}
+	h := p.DialH2(0)
+	s := h.open(false, h2Request("POST", "a.test", "/")...)
+	h.until(s, "seven pieces", func(a *h2Answer) bool { return a.body == seven || a.done })
+	h.data(s, true, "xyz")
+	if a := h.answer(s); a.body != seven+"xyz" || a.reset != "" {
+		t.Errorf("HTTP/2: got %+v", a)
+	}
+}
+
+// wantClosedAfter wants the end of a connection, without a byte, not before d.
+func wantClosedAfter(t *T, c *Raw, d time.Duration, began time.Time) {
+	t.Helper()
+	if !c.Closed() {
+		t.Errorf("the connection stays open, or something came: %q", c.Transcript())
+	}
+	if took := time.Since(began); took < d || took > patience/2 {
+		t.Errorf("closed after %v, want at least %v and not much more", took, d)
+	}
+}
+
+const halfHead = "GET / HTTP/1.1\r\nHost: a.te"
+
+func headNever(t *T) {
+	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
+	began := time.Now()
+	for _, c := range []*Raw{p.Dial(), p.DialTLS("a.test")} {
+		c.Send(halfHead)
+		wantClosedAfter(t, c, short-50*time.Millisecond, began)
+	}
+}
+
+// headByDrops: progress is not what a head is measured by.
+func headByDrops(t *T) {
+	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
+	c := p.Dial()
+	began := time.Now()
+	c.Send(halfHead)
+	for silent(c, c.In, gap) {
+		if time.Since(began) > patience/2 {
+			t.Fatal("a head may take for ever")
+		}
+		c.Send("x")
+	}
+	if got := c.Transcript(); got != "" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// secondHeadNever: what bounds a head holds for each of a connection.
+func secondHeadNever(t *T) {
+	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
+	for _, dial := range []func() *Raw{p.Dial, func() *Raw { return p.DialTLS("a.test") }} {
+		c := dial()
+		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
+			t.Fatalf("got %+v", a)
+		}
+		if !silent(c, c.In, 2*short) {
+			t.Fatal("the time for a head began before the head")
+		}
+		began := time.Now()
+		c.Send(halfHead)
+		wantClosedAfter(t, c, short-50*time.Millisecond, began)
+	}
+}
+
+// halfNextHead: while a request is served, the beginning of the next waits.
+func halfNextHead(t *T) {
+	p := t.Start(with(shortHeader, NewOrigin(t, func(e *Exchange) error {
+		if e.Number == 1 && !silent(e.Out, e.In, 2*short) {
+			return ErrClose
+		}
+		return e.Reply("200 OK", "ok")
+	})))
+	c := p.Dial()
+	c.Send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n" + halfHead)
+	if a, _ := c.Final("GET"); a.Status != 200 {
+		t.Fatalf("got %+v", a)
+	}
+	c.Send("st\r\n\r\n")
+	if a, _ := c.Final("GET"); a.Status != 200 {
+		t.Errorf("then got %+v", a)
+	}
+}
+
+func idleClient(t *T) {
+	p := t.Start(with(shortClient, NewOrigin(t, Text("ok"))))
+	for _, c := range []*Raw{p.Dial(), p.DialTLS("a.test")} {
+		a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		began := time.Now()
+		if a.Status != 200 {
+			t.Fatalf("got %+v", a)
+		}
+		wantClosedAfter(t, c, short-50*time.Millisecond, began)
+	}
+	h := p.DialH2(0)
+	if a := h.get("a.test", "/"); a.status() != "200" {
+		t.Fatalf("got %+v", a)
+	}
+	h.wait(t, "the end of an idle connection of HTTP/2", func() bool { return h.goAway })
+}
+
+func mute(t *T) {
+	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
+	began := time.Now()
+	wantClosedAfter(t, p.Dial(), short-50*time.Millisecond, began)
+}
+
+func muteTLS(t *T) {
+	p := t.Start(with(func(o *engine.Options) { o.HandshakeTimeout = short }, NewOrigin(t, Text("ok"))))
+	began := time.Now()
+	c, err := net.Dial("tcp", p.HTTPS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantClosedAfter(t, p.raw(c), short-50*time.Millisecond, began)
+	eventually(t, "the failed handshake to be counted", func() bool { return p.Metrics.HandshakeFailures.Load() == 1 })
+}
