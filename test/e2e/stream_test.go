@@ -98,6 +98,39 @@ func TestGibibytes(t *testing.T) {
 	}
 }
 
+// TestEcho sends 1 GiB up and gets it back down in the same exchange: the answer
+// begins while the request is still coming, and neither side waits for the other.
+func TestEcho(t *testing.T) {
+	endpoint := raw(t, func(c net.Conn, in *bufio.Reader) {
+		_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n", gib)
+		if n, err := io.CopyN(c, in, gib); err != nil {
+			t.Errorf("the echo stopped at the backend after %d bytes: %v", n, err)
+		}
+	})
+	c, a := serve(t, endpoint)
+	client := dial(t, a.HTTP)
+	client.send(t, fmt.Sprintf("POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n", gib))
+	up, sent := noise(3, gib)
+	var sending sync.WaitGroup
+	sending.Go(func() {
+		if n, err := io.Copy(client, up); err != nil {
+			t.Errorf("the request stopped at the client after %d bytes: %v", n, err)
+		}
+	})
+	received := sha256.New()
+	n, err := io.Copy(received, client.head(t).Body)
+	if err != nil || n != gib {
+		t.Errorf("the answer stopped at the client after %d bytes: %v", n, err)
+	}
+	sending.Wait()
+	if got, want := received.Sum(nil), sent.Sum(nil); string(got) != string(want) {
+		t.Errorf("hash %x, want %x", got, want)
+	}
+	if peak := c.PeakMemory(); peak > mostMemory {
+		t.Errorf("the daemon took %d MiB, want at most %d", peak/mib, mostMemory/mib)
+	}
+}
+
 // pushUntilStuck writes until the other side takes nothing more, and returns how
 // much went out. A write that gets nowhere for a while is the sign.
 func pushUntilStuck(c net.Conn) (sent int64, err error) {
