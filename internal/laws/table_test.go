@@ -36,7 +36,8 @@ var table = map[string]rule{
 			"crypto/x509": "it parses certificates and keys",
 		},
 	},
-	"internal/http1": {layer: 0, kernel: true},
+	"internal/http1":      {layer: 0, kernel: true},
+	"internal/proxyproto": {layer: 0, kernel: true},
 	"internal/audit": {
 		layer: 0, kernel: true,
 		imports: because{
