@@ -237,7 +237,9 @@ func (g *gate) step(b []byte) int {
 		}
 		if n > 0 {
 			g.emptyLine = g.head.Start
-			g.enterBody()
+			if g.enterBody(); g.refusal != nil {
+				return 0
+			}
 			g.began, g.headBy = true, time.Time{}
 		}
 		return n

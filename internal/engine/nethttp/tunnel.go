@@ -84,6 +84,7 @@ func (s *response) switching() []byte {
 type tunnel struct {
 	idle time.Duration
 	last atomic.Int64 // when a byte last crossed, Unix nanoseconds
+	over atomic.Bool  // both ends were aborted
 }
 
 func (t *tunnel) touch() { t.last.Store(time.Now().UnixNano()) }
@@ -109,8 +110,7 @@ type tunnelEnd struct {
 func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 	if len(early) > 0 {
 		if _, err := to.rw.Write(early); err != nil {
-			to.abort()
-			from.abort()
+			t.end(to, from)
 			return
 		}
 	}
@@ -130,7 +130,7 @@ func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 			}
 			continue
 		}
-		if isTimeout(err) && !t.quiet() {
+		if isTimeout(err) && !t.quiet() && !t.over.Load() {
 			continue // the other direction is alive
 		}
 		if err == io.EOF && to.rw.CloseWrite() == nil {
@@ -138,6 +138,12 @@ func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 		}
 		break
 	}
-	to.abort()
-	from.abort()
+	t.end(to, from)
+}
+
+// end ends both directions.
+func (t *tunnel) end(a, b tunnelEnd) {
+	t.over.Store(true) // first: an aborted read looks like one that timed out
+	a.abort()
+	b.abort()
 }
