@@ -30,14 +30,18 @@ type features map[string]func(*T)
 // subjects is the suite; each file of this package brings one or two.
 var subjects = map[string]features{
 	"broken":   broken,
+	"connect":  connect,
 	"early":    early,
 	"exchange": exchanges,
 	"gone":     gone,
 	"limits":   limits,
 	"replies":  replies,
+	"reuse":    reuse,
 	"routing":  routing,
 	"stream":   stream,
 	"trailers": trailers,
+	"tunnel":   tunnels,
+	"upgrade":  upgrade,
 }
 
 // Run runs the suite against the engine that make makes. It speaks to it only

@@ -28,6 +28,8 @@ var timeouts = features{
 	"half a next head does not end the exchange before it":      halfNextHead,
 	"an idle connection":                                        idleClient,
 	"a connection that says nothing":                            mute,
+	"a tunnel that is silent in both directions":                tunnelIdle,
+	"a tunnel that one direction keeps alive":                   tunnelOneWay,
 	"a TLS handshake that does not come":                        muteTLS,
 }
 

@@ -1,0 +1,325 @@
+package enginetest
+
+import (
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"ramjet.dev/ingress/internal/upstream"
+)
+
+// reuse is the life of connections to origins: kept, found closed, spoken to out
+// of turn, given up. What a server that closes an idle connection does to a
+// request is not the client's business, as far as sending it twice does no harm
+// (RFC 9110 section 9.2.2, RFC 9112 section 9.3.1).
+var reuse = features{
+	"one connection for requests one after the other": oneConnection,
+	"an origin that closes after each answer":         noReuse,
+	"no more idle connections than allowed":           idleLimit,
+	"closed while idle":                               closedWhileIdle,
+	"closed while the request is on its way":          closedMeanwhile,
+	"closed instead of an answer":                     closedUnanswered,
+	"closed instead of an answer, twice":              closedTwice,
+	"closed on its first request":                     closedFresh,
+	"answered badly on a used connection":             badOnUsed,
+	"spoken to while idle":                            spokenTo,
+	"an endpoint that leaves the table":               endpointLeaves,
+}
+
+// whenIdle waits until the origin has n connections, all of which wait for a
+// request.
+func (o *Origin) whenIdle(t *T, n int) {
+	t.Helper()
+	o.wait(t, fmt.Sprintf("%d idle connections at the origin", n), func() bool {
+		idle := 0
+		for _, waits := range o.open {
+			if waits {
+				idle++
+			}
+		}
+		return idle == n && len(o.open) == n
+	})
+}
+
+func oneConnection(t *T) {
+	o := NewOrigin(t, Text("ok"))
+	p := t.Start(Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
+	plain, secure, h2 := p.Dial(), p.DialTLS("a.test"), p.DialH2(0)
+	for range 10 {
+		plain.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		plain.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nxy")
+		secure.Do("HEAD", "HEAD / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		h2.get("a.test", "/")
+	}
+	if got := o.Conns(); got != 1 {
+		t.Errorf("40 requests over %d connections, want 1", got)
+	}
+}
+
+func noReuse(t *T) {
+	o := NewOrigin(t, func(e *Exchange) error {
+		e.Raw("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok")
+		return e.Gone() // it is the proxy that closes first
+	})
+	p := t.Start(Setup{Spec: o.Spec()})
+	c := p.Dial()
+	for range 5 {
+		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 || a.Close {
+			t.Fatalf("got %+v", a)
+		}
+	}
+	if got := o.Conns(); got != 5 {
+		t.Errorf("5 requests over %d connections, want 5", got)
+	}
+}
+
+func idleLimit(t *T) {
+	all := make(chan struct{})
+	var arrived atomic.Int32
+	o := NewOrigin(t, func(e *Exchange) error {
+		if arrived.Add(1) == 5 {
+			close(all)
+		}
+		if err := e.Await(all); err != nil {
+			return err
+		}
+		return e.Reply("200 OK", "ok")
+	})
+	p := t.Start(Setup{Spec: o.Spec(), Pools: func(o *upstream.Options) { o.IdlePerEndpoint = 2 }})
+	inParallel(5, 5, func(int) { p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n") })
+	o.whenIdle(t, 2)
+	if got := p.Pools.Idle(o.Address); got != 2 {
+		t.Errorf("%d idle connections are kept, want 2", got)
+	}
+}
+
+// closedWhileIdle: the proxy can know before it sends anything.
+func closedWhileIdle(t *T) {
+	var posts atomic.Int32
+	o := NewOrigin(t, func(e *Exchange) error {
+		if e.Method() == "POST" {
+			posts.Add(1)
+		}
+		return Text("ok")(e)
+	})
+	p := t.Start(Setup{Spec: o.Spec()})
+	c := p.Dial()
+	for n := range often {
+		for _, request := range []string{
+			"GET / HTTP/1.1\r\nHost: a.test\r\n\r\n",
+			"POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello",
+		} {
+			if a := c.Do("GET", request); a.Status != 200 {
+				t.Fatalf("round %d, %.4s: got %d %q", n+1, request, a.Status, a.Body)
+			}
+			o.whenIdle(t, 1)
+			o.CloseIdle()
+			o.whenIdle(t, 0)
+		}
+	}
+	if got := posts.Load(); got != int32(often) {
+		t.Errorf("%d POST executed, want %d", got, often)
+	}
+	if got := p.Metrics.UpstreamRetries.Load(); got != 0 {
+		t.Errorf("%d retries counted although nothing was sent twice", got)
+	}
+}
+
+// closedMeanwhile lets the end of the connection and the request cross at any
+// moment.
+func closedMeanwhile(t *T) {
+	o := NewOrigin(t, Text("ok"))
+	p := t.Start(Setup{Spec: o.Spec()})
+	c := p.Dial()
+	for n := range often {
+		// A used connection to begin with: a fresh one that is closed says something.
+		c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		o.whenIdle(t, 1)
+		var closing sync.WaitGroup
+		closing.Go(o.CloseIdle)
+		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
+			t.Fatalf("request %d: got %d %q", n+1, a.Status, a.Body)
+		}
+		closing.Wait()
+	}
+}
+
+// closesOnSecond is an origin that closes a connection instead of answering the
+// second request on it.
+func closesOnSecond(e *Exchange) error {
+	if _, err := e.Body(); err != nil || e.OfConn > 1 {
+		return ErrClose
+	}
+	return e.Reply("200 OK", "ok")
+}
+
+// closedUnanswered: the origin has the request, and whether it did something
+// with it nobody knows.
+func closedUnanswered(t *T) {
+	for _, reset := range []bool{false, true} {
+		o := NewOrigin(t, func(e *Exchange) error {
+			err := closesOnSecond(e)
+			if err != nil && reset {
+				e.Out.SetLinger(0)
+			}
+			return err
+		})
+		p := t.Start(Setup{Spec: o.Spec()})
+		record := 0
+		for _, try := range []struct {
+			request       string
+			status, times int
+		}{
+			{"GET %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 200, 2},
+			{"HEAD %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 200, 2},
+			{"OPTIONS %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 200, 2},
+			{"DELETE %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 200, 2},
+			{"PUT %s HTTP/1.1\r\nHost: a.test\r\nContent-Length: 0\r\n\r\n", 200, 2},
+			{"POST %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 502, 1},
+			{"PATCH %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 502, 1},
+			{"POST %s HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello", 502, 1},
+			{"PUT %s HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello", 502, 1}, // its body is gone
+			{"BREW %s HTTP/1.1\r\nHost: a.test\r\n\r\n", 502, 1},
+		} {
+			method, _, _ := strings.Cut(try.request, " ")
+			c := p.Dial()
+			// A connection that has served one request, and only that.
+			o.CloseIdle()
+			o.whenIdle(t, 0)
+			c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+			o.whenIdle(t, 1)
+			path := fmt.Sprint("/", record)
+			a := c.Do(method, fmt.Sprintf(try.request, path))
+			if times := o.asked(path); a.Status != try.status || times != try.times {
+				t.Errorf("%s, reset %v: got %d, the origin was asked %d times; want %d and %d", method, reset, a.Status, times, try.status, try.times)
+			}
+			record += 2
+			if r := p.Record(record); r.Attempts != try.times {
+				t.Errorf("%s: %d attempts in the record, want %d", method, r.Attempts, try.times)
+			}
+		}
+		if got := p.Metrics.UpstreamRetries.Load(); got != 5 {
+			t.Errorf("%d retries counted, want 5", got)
+		}
+	}
+}
+
+// asked counts the requests for a path.
+func (o *Origin) asked(path string) (n int) {
+	for _, head := range o.Heads() {
+		if strings.Contains(head, " "+path+" ") {
+			n++
+		}
+	}
+	return n
+}
+
+// closedTwice: once is the bad luck of a used connection, twice is the origin's
+// fault.
+func closedTwice(t *T) {
+	o := NewOrigin(t, func(e *Exchange) error {
+		if e.Target() == "/warm" {
+			return e.Reply("200 OK", "ok")
+		}
+		return ErrClose
+	})
+	p := t.Start(Setup{Spec: o.Spec()})
+	c := p.Dial()
+	c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	o.whenIdle(t, 1)
+	const want = "502 Bad Gateway: the backend closed the connection before it answered\n"
+	if a := c.Do("GET", "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 502 || a.Body != want {
+		t.Errorf("got %+v", a)
+	}
+	if got := o.asked("/x"); got != 2 {
+		t.Errorf("the origin was asked %d times, want 2", got)
+	}
+}
+
+func closedFresh(t *T) {
+	o := NewOrigin(t, func(e *Exchange) error { return ErrClose })
+	p := t.Start(Setup{Spec: o.Spec()})
+	if a := p.Dial().Do("GET", "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 502 {
+		t.Errorf("got %+v", a)
+	}
+	if got := o.asked("/x"); got != 1 {
+		t.Errorf("the origin was asked %d times, want 1", got)
+	}
+}
+
+// badOnUsed: whoever begins an answer has taken the request.
+func badOnUsed(t *T) {
+	for _, answer := range []string{"garbage\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Le", "H"} {
+		o := NewOrigin(t, func(e *Exchange) error {
+			if e.OfConn == 1 {
+				return e.Reply("200 OK", "ok")
+			}
+			e.Raw(answer)
+			return ErrClose
+		})
+		p := t.Start(Setup{Spec: o.Spec()})
+		c := p.Dial()
+		c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		o.whenIdle(t, 1)
+		if a := c.Do("GET", "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 502 {
+			t.Errorf("%q: got %+v", answer, a)
+		}
+		if got := o.asked("/x"); got != 1 {
+			t.Errorf("%q: the origin was asked %d times, want 1", answer, got)
+		}
+	}
+}
+
+// spokenTo: what an origin says unasked would be taken for the answer to the
+// next request.
+func spokenTo(t *T) {
+	var conn atomic.Pointer[net.TCPConn]
+	o := NewOrigin(t, func(e *Exchange) error {
+		conn.Store(e.Out)
+		return e.Reply("200 OK", "ok")
+	})
+	p := t.Start(Setup{Spec: o.Spec()})
+	c := p.Dial()
+	for n := range 10 {
+		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 || a.Body != "ok" {
+			t.Fatalf("request %d: got %+v", n+1, a)
+		}
+		o.whenIdle(t, 1)
+		conn.Load().Write([]byte("HTTP/1.1 408 Request Timeout\r\nContent-Length: 5\r\n\r\nwrong"))
+	}
+	if got := o.Conns(); got != 10 {
+		t.Errorf("10 requests over %d connections, want 10", got)
+	}
+}
+
+// endpointLeaves: a publish closes the idle connections to what it no longer
+// names, and those in use when they come back.
+func endpointLeaves(t *T) {
+	hold := make(chan struct{})
+	o := NewOrigin(t, func(e *Exchange) error {
+		if e.Target() == "/held" {
+			if err := e.Await(hold); err != nil {
+				return err
+			}
+		}
+		return e.Reply("200 OK", "old")
+	})
+	next := NewOrigin(t, Text("new"))
+	p := t.Start(Setup{Spec: o.Spec()})
+	held, c := p.Dial(), p.Dial()
+	held.Send("GET /held HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	o.wait(t, "the held request", func() bool { return len(o.heads) == 1 })
+	c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	p.Publish(next.Spec())
+	o.wait(t, "the idle connection to be closed", func() bool { return len(o.open) == 1 })
+	if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Body != "new" {
+		t.Errorf("after the publish: got %+v", a)
+	}
+	close(hold)
+	if a, _ := held.Final("GET"); a.Body != "old" {
+		t.Errorf("the held request: got %+v", a)
+	}
+	o.whenIdle(t, 0)
+}
