@@ -159,12 +159,13 @@ var table = map[string]rule{
 	"internal/engine/enginetest": {
 		layer: 2, testOnly: true,
 		imports: because{
-			"internal/certs":      "the suite serves real certificates",
-			"internal/engine":     "the suite runs engines with their options and reads their metrics",
-			"internal/generation": "the suite publishes real generations",
-			"internal/route":      "the suite compiles real tables",
-			"internal/upstream":   "the suite makes the pools of the engine under test",
-			"golang.org/x/net":    "HPACK, to send HTTP/2 frames that no client library sends",
+			"internal/certs":             "the suite serves real certificates",
+			"internal/engine":            "the suite runs engines with their options and reads their metrics",
+			"internal/generation":        "the suite publishes real generations",
+			"internal/route":             "the suite compiles real tables",
+			"internal/upstream":          "the suite makes the pools of the engine under test",
+			"golang.org/x/net":           "HPACK, to send HTTP/2 frames that no client library sends",
+			"github.com/coder/websocket": "a real WebSocket through an upgrade",
 		},
 	},
 }
