@@ -36,6 +36,9 @@ type config struct {
 	streamIdleTimeout time.Duration // 0 = none
 	tunnelIdleTimeout time.Duration // 0 = none
 
+	proxyProtocol        bool
+	proxyProtocolTimeout time.Duration // > 0
+
 	trustedProxies       []netip.Prefix // whose forwarding headers are believed; masked
 	underscoresInHeaders bool
 
@@ -51,6 +54,7 @@ type config struct {
 	clientHeaderTimeout time.Duration // > 0
 	clientIdleTimeout   time.Duration // > 0
 
+	accessLog     string // "off", "json" or "text"
 	logLevel      slog.Level
 	logFormat     string        // "text" or "json"
 	shutdownGrace time.Duration // 0 = close what is left at once

@@ -129,6 +129,16 @@ func groups(c *config) []group {
 		}},
 		{"Clients", []option{
 			{
+				name: "proxy-protocol",
+				help: "every connection to the data ports begins with a PROXY header, v1 or v2",
+				set:  onOff(&c.proxyProtocol),
+			},
+			{
+				name: "proxy-protocol-timeout", arg: "TIME", def: "5s",
+				help: "for that header to arrive",
+				set:  duration(&c.proxyProtocolTimeout, positive),
+			},
+			{
 				name: "trusted-proxies", arg: "CIDR,...",
 				help: "peers whose X-Forwarded-* headers are believed (default none)", list: true,
 				set: prefixes(&c.trustedProxies),
@@ -160,6 +170,11 @@ func groups(c *config) []group {
 			},
 		}},
 		{"Process", []option{
+			{
+				name: "access-log", arg: "FORMAT", def: "off",
+				help: "one line a request to standard output: json, text or off",
+				set:  oneOf(&c.accessLog, "off", "json", "text"),
+			},
 			{
 				name: "engine", arg: "NAME", def: "nethttp",
 				help: "data plane; this build has nethttp",

@@ -165,11 +165,12 @@ func fields(c config) []string {
 		"admin-token-file", c.adminTokenFile, "history-size", c.historySize, "audit-webhook", c.auditWebhook,
 		"connect-timeout", c.connectTimeout, "response-timeout", c.responseTimeout,
 		"stream-idle-timeout", c.streamIdleTimeout, "tunnel-idle-timeout", c.tunnelIdleTimeout,
+		"proxy-protocol", c.proxyProtocol, "proxy-protocol-timeout", c.proxyProtocolTimeout,
 		"trusted-proxies", c.trustedProxies, "underscores-in-headers", c.underscoresInHeaders, "mirror-max-body", c.mirrorMaxBody,
 		"max-connect-attempts", c.maxConnectAttempts, "upstream-pool-idle", c.upstreamPoolIdle,
 		"engine", c.engine, "worker-threads", c.workerThreads, "max-header-bytes", c.maxHeaderBytes,
 		"client-header-timeout", c.clientHeaderTimeout, "client-idle-timeout", c.clientIdleTimeout,
-		"log-level", c.logLevel, "log-format", c.logFormat, "shutdown-grace", c.shutdownGrace,
+		"access-log", c.accessLog, "log-level", c.logLevel, "log-format", c.logFormat, "shutdown-grace", c.shutdownGrace,
 	}
 	var out []string
 	for i := 0; i < len(pairs); i += 2 {
@@ -189,10 +190,11 @@ func TestDefaults(t *testing.T) {
 		"admin: 0.0.0.0:10254 enabled=true explicit=false",
 		"admin-token-file: ", "history-size: 10", "audit-webhook: ",
 		"connect-timeout: 5s", "response-timeout: 1m0s", "stream-idle-timeout: 5m0s", "tunnel-idle-timeout: 1h0m0s",
+		"proxy-protocol: false", "proxy-protocol-timeout: 5s",
 		"trusted-proxies: []", "underscores-in-headers: false", "mirror-max-body: 262144", "max-connect-attempts: 3", "upstream-pool-idle: 128",
 		"engine: nethttp", "worker-threads: 0", "max-header-bytes: 65536",
 		"client-header-timeout: 10s", "client-idle-timeout: 1m15s",
-		"log-level: INFO", "log-format: text", "shutdown-grace: 30s",
+		"access-log: off", "log-level: INFO", "log-format: text", "shutdown-grace: 30s",
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))

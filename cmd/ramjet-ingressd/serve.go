@@ -178,11 +178,14 @@ func engineOptions(c config) engine.Options {
 		HeaderTimeout:      c.clientHeaderTimeout,
 		ClientIdle:         c.clientIdleTimeout,
 		HandshakeTimeout:   engine.HandshakeTimeout,
+		ProxyProtocol:      c.proxyProtocol,
 		MaxHeaderBytes:     c.maxHeaderBytes,
 		MaxConnectAttempts: c.maxConnectAttempts,
 		Trust:              engine.NewTrust(c.trustedProxies),
 		Underscores:        c.underscoresInHeaders,
 		MirrorMaxBody:      int64(c.mirrorMaxBody),
+
+		ProxyProtocolTimeout: c.proxyProtocolTimeout,
 	}
 }
 

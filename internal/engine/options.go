@@ -17,6 +17,11 @@ type Options struct {
 	// HeaderTimeout bounds the arrival of a request head, ClientIdle the life
 	// of an idle client connection, HandshakeTimeout a TLS handshake.
 	HeaderTimeout, ClientIdle, HandshakeTimeout time.Duration
+	// ProxyProtocol requires a PROXY header, version 1 or 2, on every client
+	// connection, before TLS, within ProxyProtocolTimeout. The peer is then the
+	// address it names.
+	ProxyProtocol        bool
+	ProxyProtocolTimeout time.Duration
 	// MaxHeaderBytes bounds request and response heads.
 	MaxHeaderBytes int
 	// MaxConnectAttempts bounds the endpoints tried for one request; 0 reads as 1.

@@ -104,6 +104,7 @@ var table = map[string]rule{
 			"internal/deadline":      "deadlines of clients are moved only when it matters",
 			"internal/engine":        "the rules that all engines share",
 			"internal/http1":         "the gate reads heads strictly before net/http sees them",
+			"internal/proxyproto":    "a connection may have to begin with a PROXY header",
 			"internal/route":         "it asks the table for the route of a request",
 			"internal/upstream":      "it takes its connections from the pools",
 		},

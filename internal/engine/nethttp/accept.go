@@ -16,6 +16,10 @@ type counted struct {
 	*net.TCPConn
 	engine *Engine
 	once   sync.Once
+	// early is what was read behind a PROXY header; it is read first.
+	early []byte
+	// source is the client that a PROXY header names; nil = the socket's peer.
+	source net.Addr
 }
 
 func (e *Engine) count(c net.Conn) *counted {
@@ -23,6 +27,26 @@ func (e *Engine) count(c net.Conn) *counted {
 	e.metrics.ActiveConnections.Add(1)
 	e.conns.add(k)
 	return k
+}
+
+// Read reads from the connection, early bytes first.
+func (c *counted) Read(p []byte) (int, error) {
+	if len(c.early) == 0 {
+		return c.TCPConn.Read(p)
+	}
+	n := copy(p, c.early)
+	if c.early = c.early[n:]; len(c.early) == 0 {
+		c.early = nil
+	}
+	return n, nil
+}
+
+// RemoteAddr is the client's address.
+func (c *counted) RemoteAddr() net.Addr {
+	if c.source != nil {
+		return c.source
+	}
+	return c.TCPConn.RemoteAddr()
 }
 
 func (c *counted) Close() error {
@@ -49,64 +73,102 @@ func (l *gateListener) Accept() (net.Conn, error) {
 	return newGate(l.engine.count(c), l.engine), nil
 }
 
-// handshakes is a listener whose Accept returns connections that have finished
-// their TLS handshake: CPU work and slow clients stay out of the accept loop.
-type handshakes struct {
+// prepared is a listener whose Accept returns connections that have said what
+// comes before HTTP: a PROXY header, a TLS handshake. CPU work and slow clients
+// stay out of the accept loop.
+type prepared struct {
 	net.Listener
 	engine *Engine
-	ready  chan net.Conn
-	ctx    context.Context
-	cancel context.CancelFunc
+	// prepare makes a connection ready for net/http; nil = it was refused and
+	// closed.
+	prepare func(context.Context, *counted) net.Conn
+	ready   chan net.Conn
+	ctx     context.Context
+	cancel  context.CancelFunc
 }
 
-func newHandshakes(l net.Listener, e *Engine) *handshakes {
-	h := &handshakes{Listener: l, engine: e, ready: make(chan net.Conn)}
-	h.ctx, h.cancel = context.WithCancel(context.Background())
-	return h
+func newPrepared(l net.Listener, e *Engine, prepare func(context.Context, *counted) net.Conn) *prepared {
+	p := &prepared{Listener: l, engine: e, prepare: prepare, ready: make(chan net.Conn)}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	return p
 }
 
 // accept runs until the listener closes.
-func (h *handshakes) accept() {
+func (p *prepared) accept() {
 	for {
-		c, err := h.Listener.Accept()
+		c, err := p.Listener.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) {
 				return
 			}
-			h.engine.log.Warn("accepting a TLS connection failed", "error", err)
-			if !pause(h.ctx, acceptPause) {
+			p.engine.log.Warn("accepting a connection failed", "error", err)
+			if !pause(p.ctx, acceptPause) {
 				return
 			}
 			continue
 		}
-		k := h.engine.count(c)
-		h.engine.serving.Go(func() { h.handshake(k) })
+		k := p.engine.count(c)
+		p.engine.serving.Go(func() { p.hand(k) })
 	}
 }
 
-func (h *handshakes) handshake(c *counted) {
-	ctx, cancel := context.WithTimeout(h.ctx, h.engine.options.HandshakeTimeout)
-	defer cancel()
-	t := tls.Server(c, h.engine.tlsConfig)
-	if err := t.HandshakeContext(ctx); err != nil {
-		h.failed(c, err)
+// hand prepares a connection and hands it to Accept.
+func (p *prepared) hand(k *counted) {
+	c := p.prepare(p.ctx, k)
+	if c == nil {
 		return
 	}
-	h.engine.metrics.Handshakes.Inc()
-	var conn net.Conn = t
-	if t.ConnectionState().NegotiatedProtocol != "h2" {
-		conn = newSecureGate(t, h.engine)
-	}
 	select {
-	case h.ready <- conn:
-	case <-h.ctx.Done():
-		c.Close()
+	case p.ready <- c:
+	case <-p.ctx.Done():
+		k.Close()
 	}
 }
 
-func (h *handshakes) failed(c *counted, err error) {
-	h.engine.metrics.HandshakeFailures.Inc()
-	h.engine.log.Debug("TLS handshake failed", "peer", c.RemoteAddr().String(), "error", err)
+func (p *prepared) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.ready:
+		return c, nil
+	case <-p.ctx.Done():
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *prepared) Close() error {
+	p.cancel()
+	return p.Listener.Close()
+}
+
+// preparePlain reads the PROXY header of a plaintext connection.
+func (e *Engine) preparePlain(ctx context.Context, c *counted) net.Conn {
+	if !e.proxyHeader(ctx, c) {
+		return nil
+	}
+	return newGate(c, e)
+}
+
+// prepareTLS reads the PROXY header, if one is required, and shakes hands.
+func (e *Engine) prepareTLS(ctx context.Context, c *counted) net.Conn {
+	if e.options.ProxyProtocol && !e.proxyHeader(ctx, c) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, e.options.HandshakeTimeout)
+	defer cancel()
+	t := tls.Server(c, e.tlsConfig)
+	if err := t.HandshakeContext(ctx); err != nil {
+		e.handshakeFailed(c, err)
+		return nil
+	}
+	e.metrics.Handshakes.Inc()
+	if t.ConnectionState().NegotiatedProtocol == "h2" {
+		return t
+	}
+	return newSecureGate(t, e)
+}
+
+func (e *Engine) handshakeFailed(c *counted, err error) {
+	e.metrics.HandshakeFailures.Inc()
+	e.log.Debug("TLS handshake failed", "peer", c.RemoteAddr().String(), "error", err)
 	var notTLS tls.RecordHeaderError
 	if errors.As(err, &notTLS) && notTLS.Conn != nil && looksLikeHTTP(notTLS.RecordHeader) {
 		c.Write(engine.ReplyHTTPOnHTTPS.AppendHTTP1(nil))
@@ -122,18 +184,4 @@ func looksLikeHTTP(header [5]byte) bool {
 		return true
 	}
 	return false
-}
-
-func (h *handshakes) Accept() (net.Conn, error) {
-	select {
-	case c := <-h.ready:
-		return c, nil
-	case <-h.ctx.Done():
-		return nil, net.ErrClosed
-	}
-}
-
-func (h *handshakes) Close() error {
-	h.cancel()
-	return h.Listener.Close()
 }

@@ -56,10 +56,12 @@ type Engine struct {
 	serving  sync.WaitGroup // accept loops, handshakes, lingering closes
 	inflight inflight       // exchanges
 	tunnels  inflight       // upgraded connections, which a drain does not wait for
-	forced   atomic.Bool    // the grace is over: nothing lingers
-	conns    registry       // every client connection
-	fresh    registry       // those that never sent a byte
-	upgraded registry       // those that became tunnels
+	// proxyRefused is set once a connection without a PROXY header was closed.
+	proxyRefused atomic.Bool
+	forced       atomic.Bool // the grace is over: nothing lingers
+	conns        registry    // every client connection
+	fresh        registry    // those that never sent a byte
+	upgraded     registry    // those that became tunnels
 }
 
 // New returns an engine that serves what source lends. It listens to nothing yet;
@@ -131,14 +133,21 @@ var nextShard atomic.Uint32
 
 // Serve accepts plaintext connections from l until Shutdown, which closes it.
 func (e *Engine) Serve(l net.Listener) {
+	if e.options.ProxyProtocol {
+		e.runPrepared(newPrepared(l, e, e.preparePlain))
+		return
+	}
 	e.run(&gateListener{Listener: l, engine: e})
 }
 
 // ServeTLS is Serve for TLS connections.
 func (e *Engine) ServeTLS(l net.Listener) {
-	h := newHandshakes(l, e)
-	e.serving.Go(h.accept)
-	e.run(h)
+	e.runPrepared(newPrepared(l, e, e.prepareTLS))
+}
+
+func (e *Engine) runPrepared(p *prepared) {
+	e.serving.Go(p.accept)
+	e.run(p)
 }
 
 func (e *Engine) run(l net.Listener) {
