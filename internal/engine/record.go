@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/netip"
 	"time"
 
 	"ramjet.dev/ingress/internal/route"
@@ -26,6 +27,17 @@ type Record struct {
 	Truncated bool
 	// Attempts counts the endpoints that were tried.
 	Attempts int
+
+	// What follows is filled only when Options.Done is set.
+
+	// Client is the address of the client, found through trusted proxies.
+	Client netip.Addr
+	// Method, Target, Host and Proto are those of the request as sent; empty when
+	// its head was refused.
+	Method, Target, Host, Proto string
+	UserAgent, Referer          string
+	// BytesIn and BytesOut count the bodies, as content.
+	BytesIn, BytesOut int64
 }
 
 // Sample is what the counters of the route get to know.

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -31,10 +32,15 @@ type exchange struct {
 	head   []byte // the request head as it goes upstream, in room if it fits
 	room   *[]byte
 	upload *upload
-	tried  []*route.Endpoint
-	shadow *shadow
-	query  engine.Request
-	resp   response
+	begun  bool // something reads the body
+	// allRead is set once the client has sent its whole body, before the last byte
+	// goes upstream: a backend that answers only then has not answered early.
+	allRead atomic.Bool
+	bytesIn atomic.Int64 // of the body, as content
+	tried   []*route.Endpoint
+	shadow  *shadow
+	query   engine.Request
+	resp    response
 	// stopWatch ends the watch of an HTTP/2 stream; HTTP/1 has the gate's.
 	stopWatch func() bool
 }
@@ -70,11 +76,21 @@ var exchanges = sync.Pool{New: func() any { return new(exchange) }}
 func (x *exchange) finish() {
 	x.e.metrics.Count(x.client.shard, &x.rec)
 	if x.e.options.Done != nil {
+		x.describe()
 		x.e.options.Done(&x.rec)
 	}
 	clear(x.tried)
 	*x = exchange{tried: x.tried[:0], resp: x.resp.memory()}
 	exchanges.Put(x)
+}
+
+// describe adds what only the access log wants to know.
+func (x *exchange) describe() {
+	rec, r := &x.rec, x.r
+	rec.Client = x.e.options.Trust.Client(x.client.peer.addr, x.claim("X-Forwarded-For"))
+	rec.Method, rec.Target, rec.Host, rec.Proto = r.Method, r.RequestURI, r.Host, r.Proto
+	rec.UserAgent, rec.Referer = r.UserAgent(), r.Referer()
+	rec.BytesIn = x.bytesIn.Load()
 }
 
 func (x *exchange) run() {
@@ -346,15 +362,21 @@ func (x *exchange) reply(p *engine.Reply) {
 	x.w.WriteHeader(p.Status)
 	if x.r.Method != http.MethodHead {
 		io.WriteString(x.w, line)
+		x.rec.BytesOut += int64(len(line))
 	}
 }
 
 // bodyUnread reports whether the client may still be sending its body.
 func (x *exchange) bodyUnread() bool {
-	if x.upload != nil {
-		return !x.upload.allRead.Load()
+	return hasBody(x.r) && !x.allRead.Load()
+}
+
+// announceClose tells an HTTP/1 client that gets its answer early to stop; its
+// connection then has a lingering close.
+func (x *exchange) announceClose(h http.Header) {
+	if x.r.ProtoMajor == 1 && x.bodyUnread() {
+		h["Connection"] = []string{"close"}
 	}
-	return hasBody(x.r)
 }
 
 // hasBody reports whether there is a body; HTTP/2 requests have a Body that is
@@ -367,7 +389,7 @@ func hasBody(r *http.Request) bool {
 // anyway and so small that reading it costs less than a new connection; net/http
 // does that before it answers.
 func (x *exchange) bodyIsShort() bool {
-	return x.upload == nil && x.r.ContentLength >= 0 && x.r.ContentLength <= upstream.Large &&
+	return !x.begun && x.r.ContentLength >= 0 && x.r.ContentLength <= upstream.Large &&
 		len(x.r.Header["Expect"]) == 0
 }
 

@@ -26,6 +26,10 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	defer cancel()
 	s := &stream{x: x, idle: newIdleTimer(x.e.options.StreamIdle, cancel)}
 	defer s.idle.stop()
+	defer func() {
+		cancel()
+		s.body.end()
+	}()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: s.interim})
 	sent := time.Now()
 	resp, err := x.e.pools.HTTP2(ep.Address).RoundTrip(s.request(ctx, ep))
@@ -74,7 +78,8 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 		if x.r.ProtoMajor == 1 {
 			http.NewResponseController(x.w).EnableFullDuplex()
 		}
-		s.body = &streamBody{s: s}
+		x.begun = true
+		s.body = &streamBody{x: x, idle: s.idle}
 		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, x.r.Trailer
 	}
 	return r.WithContext(ctx)
@@ -82,27 +87,57 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 
 // streamBody reads the client's body for the transport, which may close it but
 // must not close the client's: a body of which nothing was read can be sent to
-// another endpoint.
+// another endpoint. The transport may read on after the response; end stops that.
 type streamBody struct {
-	s     *stream
+	x     *exchange
+	idle  *idleTimer
 	taken atomic.Bool
 	gone  atomic.Bool // the client broke off
+
+	mu   sync.Mutex // held while the client's body is read
+	over bool
 }
 
+// errOver is what the transport reads once the exchange has ended.
+var errOver = errors.New("the exchange is over")
+
 func (b *streamBody) Read(p []byte) (int, error) {
-	n, err := b.s.x.r.Body.Read(p)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.over {
+		return 0, errOver
+	}
+	n, err := b.x.r.Body.Read(p)
+	if err == io.EOF {
+		b.x.allRead.Store(true)
+	}
 	if n > 0 || err == io.EOF {
 		b.taken.Store(true)
+		b.x.bytesIn.Add(int64(n))
+		b.x.shadow.add(p[:n], err == io.EOF)
 	}
-	b.s.x.shadow.add(p[:n], err == io.EOF)
 	if err != nil && err != io.EOF {
 		b.gone.Store(true)
 	}
-	b.s.idle.touch()
+	b.idle.touch()
 	return n, err
 }
 
 func (b *streamBody) Close() error { return nil }
+
+// end makes this attempt's body end: no read is going on when it returns, and none
+// will be. The client's connection is of no further use if one was.
+func (b *streamBody) end() {
+	if b == nil {
+		return
+	}
+	if b.taken.Load() && !b.x.allRead.Load() || !b.mu.TryLock() {
+		b.x.stopReading()
+		b.mu.Lock()
+	}
+	b.over = true
+	b.mu.Unlock()
+}
 
 // interim relays a 1xx response.
 func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
@@ -169,6 +204,7 @@ func (s *stream) relay(resp *http.Response) {
 		}
 	}
 	x.rec.Status = resp.StatusCode
+	x.announceClose(h)
 	x.w.WriteHeader(resp.StatusCode)
 	buf := upstream.GetSmall()
 	defer func() { upstream.PutBuffer(buf) }()

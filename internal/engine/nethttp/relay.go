@@ -137,7 +137,9 @@ type bodyWriter struct {
 func (w *bodyWriter) write(b []byte, more bool) error {
 	if len(b) > 0 {
 		w.within()
-		if _, err := w.x.w.Write(b); err != nil {
+		n, err := w.x.w.Write(b)
+		w.x.rec.BytesOut += int64(n)
+		if err != nil {
 			return &clientError{err}
 		}
 	}

@@ -162,10 +162,7 @@ func (s *response) relay() (reuse bool) {
 	s.copyFields(h)
 	s.fieldsOfServer(h)
 	x.rec.Status = s.head.Status
-	if x.r.ProtoMajor == 1 && x.body && x.bodyUnread() {
-		// An early answer: the client is told to stop, and gets a lingering close.
-		h["Connection"] = []string{"close"}
-	}
+	x.announceClose(h)
 	x.w.WriteHeader(s.head.Status)
 	if err := s.relayBody(); err != nil {
 		s.broken(err)

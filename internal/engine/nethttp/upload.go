@@ -22,9 +22,6 @@ type upload struct {
 	x    *exchange
 	c    *upstream.Conn
 	done chan struct{} // closed when run has ended
-	// allRead is set once the client has sent everything, before the last byte
-	// goes upstream: a backend that answers only then has not answered early.
-	allRead atomic.Bool
 	// sentAt is when the last byte was sent, in nanoseconds since rec.Start.
 	sentAt atomic.Int64
 	// stopped is set when the exchange ends the upload: the errors that follow
@@ -50,6 +47,7 @@ const uploadTail = 50 * time.Millisecond
 
 // startUpload begins to send the body.
 func (x *exchange) startUpload(c *upstream.Conn) {
+	x.begun = true
 	x.upload = &upload{x: x, c: c, done: make(chan struct{})}
 	c.ReadWithin(0) // the wait for the answer begins when the body has been sent
 	rc := http.NewResponseController(x.w)
@@ -73,7 +71,7 @@ func (x *exchange) endUpload(c *upstream.Conn) {
 	if u == nil {
 		return
 	}
-	if u.allRead.Load() {
+	if u.x.allRead.Load() {
 		tail := time.NewTimer(uploadTail)
 		defer tail.Stop()
 		select {
@@ -84,7 +82,7 @@ func (x *exchange) endUpload(c *upstream.Conn) {
 	}
 	u.stopped.Store(true)
 	c.Abort()
-	if !u.allRead.Load() {
+	if !u.x.allRead.Load() {
 		x.stopReading()
 	}
 	<-u.done
@@ -170,7 +168,7 @@ func (u *upload) sent() {
 // meanwhile has not stalled.
 func (u *upload) received() {
 	switch {
-	case u.allRead.Load():
+	case u.x.allRead.Load():
 	case u.x.r.ProtoMajor == 1:
 		u.x.client.gate.readWithin(u.x.e.options.StreamIdle)
 	default:
@@ -225,9 +223,10 @@ func (u *upload) copy() error {
 	for sent := int64(0); ; {
 		n, err := u.read((*buf)[chunkHead : len(*buf)-chunkTail])
 		sent += int64(n)
+		u.x.bytesIn.Add(int64(n))
 		ended := err == io.EOF || !chunked && sent == length
 		if ended {
-			u.allRead.Store(true)
+			u.x.allRead.Store(true)
 		} else if err != nil {
 			return &readError{err}
 		}
