@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"ramjet.dev/ingress/internal/accesslog"
 	"ramjet.dev/ingress/internal/admin"
 	"ramjet.dev/ingress/internal/audit"
 	"ramjet.dev/ingress/internal/certs"
@@ -31,6 +32,7 @@ type daemon struct {
 	engine  *nethttp.Engine
 	admin   *admin.Server
 	webhook *collector.Webhook // nil without --audit-webhook
+	access  *accesslog.Log     // nil without --access-log
 	expiry  *expiryWatch
 	demo    *demo // nil without --demo
 
@@ -70,6 +72,7 @@ func start(c config, logger *slog.Logger, stdout io.Writer) (d *daemon, err erro
 			return nil, err
 		}
 	}
+	d.access = newAccessLog(c, stdout, logger)
 	d.run(c, compiled, sockets, token)
 	d.banner(c, compiled.Table, compiled.Certs, sockets)
 	if d.demo != nil {
@@ -137,7 +140,11 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 	ctl.Offer(compiled)
 	ctl.WaitHandled(ctx, compiled.Number) // ends only with ctx otherwise
 
-	d.engine = nethttp.New(engineOptions(c), &live, d.pools, &metrics, d.log)
+	options := engineOptions(c)
+	if d.access != nil {
+		options.Done = recordTo(d.access)
+	}
+	d.engine = nethttp.New(options, &live, d.pools, &metrics, d.log)
 	if sockets.http != nil {
 		d.engine.Serve(sockets.http)
 	}
@@ -146,10 +153,18 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 	}
 	if sockets.admin != nil {
 		d.admin = admin.NewServer(admin.NewHandler(admin.Options{
-			Controller: ctl, Metrics: &metrics, Token: token, Version: version,
+			Controller: ctl, Metrics: &metrics, Token: token, Version: version, AccessLogDropped: d.dropped,
 		}), d.log)
 		d.running.Go(func() { d.serveAdmin(sockets.admin) })
 	}
+}
+
+// dropped counts the lines that the access log lost.
+func (d *daemon) dropped() uint64 {
+	if d.access == nil {
+		return 0
+	}
+	return d.access.Dropped()
 }
 
 // serveAdmin runs until stop shuts the admin listener down.
@@ -205,6 +220,9 @@ func (d *daemon) stop(grace context.Context) {
 	d.running.Wait()
 	if d.webhook != nil {
 		d.webhook.Close(ctx)
+	}
+	if d.access != nil {
+		d.access.Close(ctx)
 	}
 	d.pools.Close()
 	d.demo.close()

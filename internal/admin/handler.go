@@ -41,6 +41,8 @@ type Options struct {
 	Controller Controller
 	// Metrics are the numbers of the data plane. Required.
 	Metrics *engine.Metrics
+	// AccessLogDropped counts the lines that the access log lost. nil = there is none.
+	AccessLogDropped func() uint64
 	// Token must come with POST and DELETE. "" = everybody may.
 	Token string
 	// Version is that of the program, for build_info.

@@ -16,7 +16,7 @@ import (
 func metricsHandler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
-		&collector{metrics: o.Metrics, controller: o.Controller, version: o.Version},
+		&collector{metrics: o.Metrics, controller: o.Controller, version: o.Version, dropped: o.AccessLogDropped},
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)
@@ -28,6 +28,7 @@ type collector struct {
 	metrics    *engine.Metrics
 	controller Controller
 	version    string
+	dropped    func() uint64 // nil = no access log
 }
 
 // desc describes a metric of the interface; name is without its prefix.
@@ -42,6 +43,7 @@ var (
 	generationDesc  = desc("route_table_generation", "Number of the generation that serves.")
 	pinnedDesc      = desc("pinned", "1 while a generation is pinned.")
 	expiryDesc      = desc("tls_earliest_expiry_timestamp_seconds", "When the first of the serving certificates expires, as Unix time; absent without certificates.")
+	droppedDesc     = desc("access_log_dropped_total", "Lines that the access log lost.")
 	buildDesc       = desc("build_info", "1, with the version of the program and of Go.", "version", "go_version")
 )
 
@@ -71,7 +73,7 @@ var statusClasses = [...]string{1: "1xx", 2: "2xx", 3: "3xx", 4: "4xx", 5: "5xx"
 
 // Describe implements prometheus.Collector.
 func (c *collector) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{requestsDesc, connectionsDesc, latencyDesc, generationDesc, pinnedDesc, expiryDesc, buildDesc} {
+	for _, d := range []*prometheus.Desc{requestsDesc, connectionsDesc, latencyDesc, generationDesc, pinnedDesc, expiryDesc, droppedDesc, buildDesc} {
 		out <- d
 	}
 	for _, m := range counters {
@@ -95,6 +97,11 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 	}
 	gauge(connectionsDesc, float64(c.metrics.ActiveConnections.Load()))
 	out <- latency(&c.metrics.Latency)
+	dropped := 0.0
+	if c.dropped != nil {
+		dropped = float64(c.dropped())
+	}
+	out <- prometheus.MustNewConstMetric(droppedDesc, prometheus.CounterValue, dropped)
 	gauge(buildDesc, 1, c.version, runtime.Version())
 	c.collectState(gauge)
 }

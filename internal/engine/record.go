@@ -30,6 +30,8 @@ type Record struct {
 
 	// What follows is filled only when Options.Done is set.
 
+	// Duration is the time from Start to the end of the exchange.
+	Duration time.Duration
 	// Client is the address of the client, found through trusted proxies.
 	Client netip.Addr
 	// Method, Target, Host and Proto are those of the request as sent; empty when

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"strconv"
 	"strings"
 	"sync"
@@ -87,6 +88,7 @@ func (x *exchange) finish() {
 // describe adds what only the access log wants to know.
 func (x *exchange) describe() {
 	rec, r := &x.rec, x.r
+	rec.Duration = time.Since(rec.Start)
 	rec.Client = x.e.options.Trust.Client(x.client.peer.addr, x.claim("X-Forwarded-For"))
 	rec.Method, rec.Target, rec.Host, rec.Proto = r.Method, r.RequestURI, r.Host, r.Proto
 	rec.UserAgent, rec.Referer = r.UserAgent(), r.Referer()
@@ -394,8 +396,8 @@ func (x *exchange) bodyIsShort() bool {
 }
 
 // refusedHead books a request that never became one.
-func (e *Engine) refusedHead(p *engine.Reply) {
-	rec := engine.Record{Start: time.Now(), Status: p.Status}
+func (e *Engine) refusedHead(peer netip.Addr, p *engine.Reply) {
+	rec := engine.Record{Start: time.Now(), Status: p.Status, Client: peer, BytesOut: int64(len(p.Line()))}
 	e.metrics.Count(0, &rec)
 	if e.options.Done != nil {
 		e.options.Done(&rec)

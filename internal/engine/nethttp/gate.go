@@ -37,7 +37,6 @@ type gate struct {
 	refusal  *refusedError
 	leaked   bool // one byte of the refused head was given to a background read
 	answered bool // the refusal was written
-	spoke    bool // the client sent something
 	began    bool // a head was read
 	// headBy is when the head that has begun to arrive must be whole; zero when
 	// none has, or net/http does not wait for it yet.
@@ -79,14 +78,14 @@ func (g *secureGate) ConnectionState() tls.ConnectionState { return g.tls.Connec
 func newGate(raw *counted, e *Engine) *gate {
 	g := &gate{raw: raw, engine: e, deadlines: e.deadlines(raw)}
 	g.parser.Limits = e.limits
-	e.fresh.add(g)
+	e.fresh.add(raw)
 	return g
 }
 
 func newSecureGate(t *tls.Conn, e *Engine) *secureGate {
 	g := &secureGate{gate: gate{raw: t.NetConn().(*counted), engine: e, deadlines: e.deadlines(t)}, tls: t}
 	g.parser.Limits = e.limits
-	e.fresh.add(&g.gate)
+	e.fresh.add(g.raw)
 	return g
 }
 
@@ -166,10 +165,6 @@ func (g *gate) fill(p []byte) (int, error) {
 	g.beginRead(g.state == gateHead, g.headBy)
 	n, err := g.conn.Read(p)
 	g.endRead()
-	if n > 0 && !g.spoke {
-		g.spoke = true
-		g.engine.fresh.remove(g)
-	}
 	if err != nil && !isTimeout(err) {
 		g.gone.Store(true)
 		if c := g.serving.Load(); c != nil {
@@ -240,6 +235,9 @@ func (g *gate) step(b []byte) int {
 			if g.enterBody(); g.refusal != nil {
 				return 0
 			}
+			if !g.began {
+				g.engine.fresh.remove(g.raw)
+			}
 			g.began, g.headBy = true, time.Time{}
 		}
 		return n
@@ -295,7 +293,7 @@ func (g *gate) refused(p []byte) (int, error) {
 	}
 	if g.state == gateHead && !g.answered {
 		g.answered = true
-		g.engine.refusedHead(&g.refusal.reply)
+		g.engine.refusedHead(peerOf(g).addr, &g.refusal.reply)
 		g.Write(g.refusal.reply.AppendHTTP1(nil))
 	}
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: g.refusal}
@@ -339,7 +337,7 @@ func (g *gate) Close() error {
 	if g.closed.Swap(true) {
 		return net.ErrClosed
 	}
-	g.engine.fresh.remove(g)
+	g.engine.fresh.remove(g.raw)
 	if !g.ambiguousEnd.Load() || g.engine.forced.Load() {
 		return g.conn.Close()
 	}
