@@ -60,7 +60,7 @@ type Engine struct {
 	proxyRefused atomic.Bool
 	forced       atomic.Bool // the grace is over: nothing lingers
 	conns        registry    // every client connection
-	fresh        registry    // those that never sent a byte
+	fresh        registry    // those that have not sent a whole head yet
 	upgraded     registry    // those that became tunnels
 }
 
