@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"math/big"
 	"net"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -67,6 +68,8 @@ type Proxy struct {
 	Roots *x509.CertPool
 
 	number    uint64
+	serial    int64 // of the newest certificate
+	spec      route.Spec
 	materials []certs.Material
 	certSpecs []route.CertSpec
 	shutdown  sync.Once
@@ -122,6 +125,7 @@ func Start(t testing.TB, make New, s Setup) *Proxy {
 // Publish puts another configuration on the wire.
 func (p *Proxy) Publish(spec route.Spec) {
 	p.T.Helper()
+	p.spec = spec
 	spec.Certs = p.certSpecs
 	var kept []*route.Table
 	if t := p.Live.Table(); t != nil {
@@ -187,6 +191,27 @@ func (p *Proxy) RecordOf(target string) (r engine.Record) {
 // material and lives as long as the test.
 func (p *Proxy) certify(host string) {
 	p.T.Helper()
+	p.materials = append(p.materials, certs.Material{})
+	p.certSpecs = append(p.certSpecs, route.CertSpec{Host: host})
+	p.renew(len(p.materials) - 1)
+}
+
+// Rotate publishes the present configuration with a new certificate for host.
+func (p *Proxy) Rotate(host string) {
+	p.T.Helper()
+	p.certSpecs = slices.Clone(p.certSpecs)
+	for i := range p.certSpecs {
+		if p.certSpecs[i].Host == host {
+			p.renew(i)
+		}
+	}
+	p.Publish(p.spec)
+}
+
+// renew makes another certificate in place of number i.
+func (p *Proxy) renew(i int) {
+	p.T.Helper()
+	host := p.certSpecs[i].Host
 	names := []string{host}
 	if host == "*" {
 		names = []string{"default.test"}
@@ -195,8 +220,9 @@ func (p *Proxy) certify(host string) {
 	if err != nil {
 		p.T.Fatal(err)
 	}
+	p.serial++
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(int64(len(p.materials) + 1)),
+		SerialNumber: big.NewInt(p.serial),
 		Subject:      pkix.Name{CommonName: names[0]},
 		DNSNames:     names,
 		NotBefore:    time.Now().Add(-time.Hour),
@@ -220,8 +246,7 @@ func (p *Proxy) certify(host string) {
 		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
 		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
 	}
-	p.materials = append(p.materials, m)
-	p.certSpecs = append(p.certSpecs, route.CertSpec{Host: host, ID: m.ID()})
+	p.materials[i], p.certSpecs[i].ID = m, m.ID()
 }
 
 func listen(t testing.TB) net.Listener {

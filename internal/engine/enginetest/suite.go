@@ -31,6 +31,7 @@ type features map[string]func(*T)
 var subjects = map[string]features{
 	"broken":   broken,
 	"connect":  connect,
+	"drain":    drain,
 	"early":    early,
 	"exchange": exchanges,
 	"gone":     gone,
@@ -38,6 +39,7 @@ var subjects = map[string]features{
 	"replies":  replies,
 	"reuse":    reuse,
 	"routing":  routing,
+	"secure":   secure,
 	"stream":   stream,
 	"trailers": trailers,
 	"tunnel":   tunnels,
