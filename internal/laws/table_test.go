@@ -78,6 +78,7 @@ var table = map[string]rule{
 	},
 
 	// Layer 2: engines and shells.
+	"internal/accesslog": {layer: 2},
 	"internal/engine": {
 		layer: 2,
 		imports: because{
