@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"ramjet.dev/ingress/internal/certs"
@@ -77,7 +78,7 @@ func (d *demo) upstream(name string) (address string, err error) {
 		}),
 	}
 	d.servers = append(d.servers, s)
-	go s.Serve(l) // ends with close
+	d.serving.Go(func() { _ = s.Serve(l) }) // ends with close
 	return l.Addr().String(), nil
 }
 
@@ -89,6 +90,7 @@ func (d *demo) close() {
 	for _, s := range d.servers {
 		s.Close()
 	}
+	d.serving.Wait()
 }
 
 // file is the route file that the demo stands for.
@@ -128,7 +130,7 @@ func (d *demo) explain(w io.Writer, s listeners) {
 		fmt.Fprintf(&b, "What is on the wire, and what changed: curl http://localhost:%d/admin/generations\n", port(s.admin))
 	}
 	fmt.Fprintf(&b, "Ctrl-C drains and ends it.\n\n")
-	w.Write(b.Bytes())
+	_, _ = w.Write(b.Bytes()) // nobody is left to tell
 }
 
 func port(l net.Listener) int { return l.Addr().(*net.TCPAddr).Port }

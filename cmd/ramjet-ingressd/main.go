@@ -54,7 +54,7 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 		return exitRefused
 	}
 	s := <-signals
-	logger.Info("draining: listeners are closed, requests in flight may finish", "signal", s.String(), "grace", c.shutdownGrace.String())
+	logger.Info("draining: new connections are refused, requests in flight may finish", "signal", s.String(), "grace", c.shutdownGrace.String())
 	grace, cancel := context.WithTimeout(context.Background(), c.shutdownGrace)
 	defer cancel()
 	go func() {

@@ -135,10 +135,10 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 			d.expiry.applied(serving, live.Certs())
 		},
 	})
-	d.running.Go(func() { ctl.Run(ctx) })
+	d.running.Go(func() { _ = ctl.Run(ctx) })
 	d.running.Go(func() { d.expiry.run(ctx) })
 	ctl.Offer(compiled)
-	ctl.WaitHandled(ctx, compiled.Number) // ends only with ctx otherwise
+	_, _ = ctl.WaitHandled(ctx, compiled.Number) // ends only with ctx otherwise
 
 	options := engineOptions(c)
 	if d.access != nil {
@@ -214,7 +214,7 @@ func (d *daemon) stop(grace context.Context) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	if d.admin != nil {
-		d.admin.Shutdown(ctx)
+		_ = d.admin.Shutdown(ctx)
 	}
 	d.cancel()
 	d.running.Wait()

@@ -59,16 +59,16 @@ func TestWarning(t *testing.T) {
 
 func TestEscape(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                          "",
-		"3 routes added (gen 1→2)":  "3 routes added (gen 1→2)",
-		"a\nFAKE":                   `a\nFAKE`,
-		"a\r\x00\x1b[2J\x7f":        `a\r\x00\x1b[2J\x7f`,
-		"c1 \u009b2J":               `c1 \u009b2J`,
-		"line\u2028 para\u2029":     `line\u2028 para\u2029`,
-		"override \u202e isolate ⁦": `override \u202e isolate \u2066`,
-		"not utf-8 \xff\xc3":        `not utf-8 \xff\xc3`,
-		"the rune itself \ufffd":    "the rune itself \ufffd",
-		"größe 🚀":                   "größe 🚀",
+		"":                               "",
+		"3 routes added (gen 1→2)":       "3 routes added (gen 1→2)",
+		"a\nFAKE":                        `a\nFAKE`,
+		"a\r\x00\x1b[2J\x7f":             `a\r\x00\x1b[2J\x7f`,
+		"c1 \u009b2J":                    `c1 \u009b2J`,
+		"line\u2028 para\u2029":          `line\u2028 para\u2029`,
+		"override \u202e isolate \u2066": `override \u202e isolate \u2066`,
+		"not utf-8 \xff\xc3":             `not utf-8 \xff\xc3`,
+		"the rune itself \ufffd":         "the rune itself \ufffd",
+		"größe 🚀":                        "größe 🚀",
 	} {
 		if got := audit.Escape(text); got != want {
 			t.Errorf("Escape(%q) = %q, want %q", text, got, want)

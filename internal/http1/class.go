@@ -49,15 +49,6 @@ func containsByte(s string, c byte) bool {
 	return false
 }
 
-func isToken(b []byte) bool {
-	for _, c := range b {
-		if class[c]&classToken == 0 {
-			return false
-		}
-	}
-	return len(b) > 0
-}
-
 const (
 	ones  = 0x0101010101010101
 	highs = 0x8080808080808080

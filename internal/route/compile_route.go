@@ -129,7 +129,7 @@ func (d *draft) where() string {
 
 // resolveBackends finds what the route leads to.
 func (c *compiler) resolveBackends(d *draft) {
-	known := false
+	var known bool
 	if d.backend, known = c.backend(d.spec.Backend); !known {
 		c.report(KindRoute, d.index, ReasonUnknownBackend, "backend %q is not known; requests for %s are answered 503", d.spec.Backend, d.where())
 	}

@@ -66,7 +66,7 @@ func (t *Table) writeText(w io.Writer) {
 		b = append(appendWord(b, claim.Host), ' ')
 		out.Write(append(append(b, claim.ID.String()...), '\n'))
 	}
-	out.Flush()
+	_ = out.Flush()
 }
 
 func (b *Backend) appendText(dst []byte) []byte {

@@ -171,7 +171,7 @@ func (e *Engine) handshakeFailed(c *counted, err error) {
 	e.log.Debug("TLS handshake failed", "peer", c.RemoteAddr().String(), "error", err)
 	var notTLS tls.RecordHeaderError
 	if errors.As(err, &notTLS) && notTLS.Conn != nil && looksLikeHTTP(notTLS.RecordHeader) {
-		c.Write(engine.ReplyHTTPOnHTTPS.AppendHTTP1(nil))
+		_, _ = c.Write(engine.ReplyHTTPOnHTTPS.AppendHTTP1(nil))
 		linger(c, c)
 		return
 	}

@@ -363,7 +363,7 @@ func (x *exchange) reply(p *engine.Reply) {
 	}
 	x.w.WriteHeader(p.Status)
 	if x.r.Method != http.MethodHead {
-		io.WriteString(x.w, line)
+		_, _ = io.WriteString(x.w, line) // a client that has gone is nobody's fault
 		x.rec.BytesOut += int64(len(line))
 	}
 }

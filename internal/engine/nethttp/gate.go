@@ -294,7 +294,7 @@ func (g *gate) refused(p []byte) (int, error) {
 	if g.state == gateHead && !g.answered {
 		g.answered = true
 		g.engine.refusedHead(peerOf(g).addr, &g.refusal.reply)
-		g.Write(g.refusal.reply.AppendHTTP1(nil))
+		_, _ = g.Write(g.refusal.reply.AppendHTTP1(nil)) // so it is here
 	}
 	return 0, &net.OpError{Op: "read", Net: "tcp", Err: g.refusal}
 }

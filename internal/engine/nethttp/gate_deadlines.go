@@ -91,7 +91,7 @@ func (d *deadlines) beginRead(head bool, by time.Time) {
 		want = by
 	}
 	if isPast(want) {
-		d.setRead(want)
+		_ = d.setRead(want)
 	} else if at, change := d.read.Reach(want, d.slack); change {
 		d.conn.SetReadDeadline(at)
 	}
@@ -114,7 +114,7 @@ func (d *deadlines) takeEffect() {
 	defer d.mu.Unlock()
 	d.direct = true
 	if !d.aborted {
-		d.setRead(d.want)
+		_ = d.setRead(d.want)
 	}
 }
 

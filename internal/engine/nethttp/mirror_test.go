@@ -28,7 +28,7 @@ func heard(got chan<- string) func(*enginetest.Exchange) error {
 			return err
 		}
 		line, _, _ := strings.Cut(e.Head, "\r\n")
-		got <- strings.Join([]string{line, e.Field("Host")[0], e.Field("X-Mirrored-By")[0], e.Field("X-Request-Id")[0], string(body)}, "|")
+		got <- strings.Join([]string{line, e.Field("Host")[0], e.Field("X-Mirrored-By")[0], e.Field("X-Request-Id")[0], body}, "|")
 		return e.Reply("500 Broken", "nobody reads this")
 	}
 }
