@@ -14,6 +14,7 @@ import (
 // only what must not come too early and what must come at last; silences are
 // long enough that a busy machine does not look like one.
 var timeouts = features{
+	"what a latency is": numbersOfLatency,
 	"the wait for an answer begins when the body has been sent": answerAfterBody,
 	"an answer that does not begin":                             answerNever,
 	"an answer that keeps moving is never too long":             answerMoves,
