@@ -25,6 +25,7 @@ import (
 // and a certificate made at start. It owns the upstreams.
 type demo struct {
 	servers  []*http.Server
+	serving  sync.WaitGroup // of servers
 	backends []route.BackendSpec
 	material certs.Material
 }
