@@ -154,10 +154,10 @@ func h2Length(t *T) {
 		return e.Reply("200 OK", m.body)
 	})
 	p := t.Start(Setup{Spec: o.Spec()})
-	for _, body := range []string{"hell", "hello!"} {
+	for n, body := range []string{"hell", "hello!"} {
 		h := p.DialH2(0)
 		s := h.open(false, h2Request("POST", "a.test", "/", "content-length: 5")...)
-		o.wait(t, "the request at the origin", func() bool { return len(o.heads) > 0 })
+		o.wait(t, "the request at the origin", func() bool { return len(o.heads) > n })
 		h.data(s, true, body)
 		if a := h.answer(s); a.reset == "" && a.status() != "400" {
 			t.Errorf("%q: got %+v", body, a)
