@@ -190,8 +190,8 @@ func expectationH2(t *T) {
 	}
 }
 
-// A pace is how a client sends an endless body: it writes until it is stopped
-// or cannot.
+// A pace is how a client sends a body that is not going to end: it writes until
+// it is stopped or cannot.
 type pace func(w io.Writer, stop <-chan struct{})
 
 func slowly(w io.Writer, stop <-chan struct{}) {
@@ -209,17 +209,11 @@ func slowly(w io.Writer, stop <-chan struct{}) {
 	}
 }
 
+// atOnce sends half a megabyte as fast as it goes, more than the proxy can have
+// taken by the time it answers.
 func atOnce(w io.Writer, stop <-chan struct{}) {
-	for {
-		if _, err := io.WriteString(w, strings.Repeat("b", 64*kib)); err != nil {
-			return
-		}
-		select {
-		case <-stop:
-			return
-		default:
-		}
-	}
+	io.WriteString(w, strings.Repeat("b", 512*kib))
+	<-stop
 }
 
 // earlyOften has an answer in the middle of an upload arrive whole, every time.

@@ -9,15 +9,9 @@ package enginetest
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
 	"fmt"
 	"log/slog"
-	"math/big"
 	"net"
 	"slices"
 	"sync"
@@ -25,6 +19,7 @@ import (
 	"time"
 
 	"ramjet.dev/ingress/internal/certs"
+	"ramjet.dev/ingress/internal/certs/certtest"
 	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/generation"
 	"ramjet.dev/ingress/internal/route"
@@ -68,8 +63,8 @@ type Proxy struct {
 	Roots *x509.CertPool
 
 	number    uint64
-	serial    int64 // of the newest certificate
 	spec      route.Spec
+	authority *certtest.Authority
 	materials []certs.Material
 	certSpecs []route.CertSpec
 	shutdown  sync.Once
@@ -90,7 +85,11 @@ func Start(t testing.TB, make New, s Setup) *Proxy {
 		MaxHeaderBytes:     64 << 10,
 		MaxConnectAttempts: 3,
 	}
-	p := &Proxy{T: t, Roots: x509.NewCertPool()}
+	p := &Proxy{T: t}
+	if len(s.Hosts) > 0 {
+		p.authority = certtest.NewAuthority(t)
+		p.Roots = p.authority.Pool()
+	}
 	options.Done = p.records.add
 	if s.Change != nil {
 		s.Change(&options)
@@ -187,8 +186,7 @@ func (p *Proxy) RecordOf(target string) (r engine.Record) {
 	return r
 }
 
-// certify makes a self-signed certificate for host. It is generated test
-// material and lives as long as the test.
+// certify makes a certificate for host.
 func (p *Proxy) certify(host string) {
 	p.T.Helper()
 	p.materials = append(p.materials, certs.Material{})
@@ -212,40 +210,12 @@ func (p *Proxy) Rotate(host string) {
 func (p *Proxy) renew(i int) {
 	p.T.Helper()
 	host := p.certSpecs[i].Host
-	names := []string{host}
+	name := host
 	if host == "*" {
-		names = []string{"default.test"}
+		name = "default.test"
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	p.serial++
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(p.serial),
-		Subject:      pkix.Name{CommonName: names[0]},
-		DNSNames:     names,
-		NotBefore:    time.Now().Add(-time.Hour),
-		NotAfter:     time.Now().Add(24 * time.Hour),
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	leaf, err := x509.ParseCertificate(der)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	p.Roots.AddCert(leaf)
-	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		p.T.Fatal(err)
-	}
-	m := certs.Material{
-		Name: host,
-		Cert: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}),
-		Key:  pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}),
-	}
+	cert, key := p.authority.Pair(p.T, name)
+	m := certs.Material{Name: host, Cert: cert, Key: key}
 	p.materials[i], p.certSpecs[i].ID = m, m.ID()
 }
 
