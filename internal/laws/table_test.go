@@ -162,6 +162,7 @@ var table = map[string]rule{
 		layer: 2, testOnly: true,
 		imports: because{
 			"internal/certs":             "the suite serves real certificates",
+			"internal/certs/certtest":    "it issues them",
 			"internal/engine":            "the suite runs engines with their options and reads their metrics",
 			"internal/generation":        "the suite publishes real generations",
 			"internal/route":             "the suite compiles real tables",
