@@ -113,16 +113,14 @@ func wantReply(t *T, p *Proxy, status int, body string) {
 	}
 }
 
-// refusing is an address where nobody listens.
+// refusing is an address where nobody listens, nor will for the time of the test.
 func refusing(t testing.TB) string {
-	l := listen(t)
-	defer l.Close()
-	return l.Addr().String()
+	_, address := bound(t)
+	return address
 }
 
-// deaf is an address whose listener has no room for another connection and never
-// will: connecting there takes for ever.
-func deaf(t testing.TB) string {
+// bound is a socket with an address that does not listen.
+func bound(t testing.TB) (fd int, address string) {
 	t.Helper()
 	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
 	if err != nil {
@@ -132,15 +130,22 @@ func deaf(t testing.TB) string {
 	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := syscall.Listen(fd, 0); err != nil {
-		t.Fatal(err)
-	}
 	name, err := syscall.Getsockname(fd)
 	if err != nil {
 		t.Fatal(err)
 	}
 	in := name.(*syscall.SockaddrInet4)
-	address := (&net.TCPAddr{IP: in.Addr[:], Port: in.Port}).String()
+	return fd, (&net.TCPAddr{IP: in.Addr[:], Port: in.Port}).String()
+}
+
+// deaf is an address whose listener has no room for another connection and never
+// will: connecting there takes for ever.
+func deaf(t testing.TB) string {
+	t.Helper()
+	fd, address := bound(t)
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
 	for {
 		c, err := net.DialTimeout("tcp", address, 20*time.Millisecond)
 		if err != nil {
