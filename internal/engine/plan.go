@@ -19,6 +19,8 @@ type Request struct {
 	Host string
 	// HostOptional is set for HTTP/1.0, which may leave Host out.
 	HostOptional bool
+	// OriginForm is set for HTTP/2, which has no absolute form (RFC 9113 §8.3.1).
+	OriginForm bool
 	// Peer is the other end of the connection.
 	Peer netip.Addr
 	// Fields answers the canary rules' questions.
@@ -99,6 +101,9 @@ func splitTarget(q *Request, p *Plan) (path, query string, reply *Reply) {
 		return "*", "", nil
 	}
 	if target == "" || target[0] != '/' {
+		if q.OriginForm {
+			return "", "", ReplyBadTarget
+		}
 		if target, reply = absoluteForm(target, p); reply != nil {
 			return "", "", reply
 		}

@@ -56,6 +56,7 @@ var (
 	ReplyNotReady        = &Reply{Status: 503, Text: "this proxy has no configuration yet"}
 	ReplyConnect         = &Reply{Status: 405, Text: "this proxy does not tunnel; CONNECT is not available", Allow: "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE"}
 	ReplyBadMethod       = &Reply{Status: 400, Text: "the method is not a valid token"}
+	ReplyBadLength       = &Reply{Status: 400, Text: "Content-Length is not one number that fits the body"}
 	ReplyBadHost         = &Reply{Status: 400, Text: "the Host is not a valid host name with an optional port"}
 	ReplyBadTarget       = &Reply{Status: 400, Text: "the request target is not a valid path or http URL"}
 	ReplyUserinfo        = &Reply{Status: 400, Text: "the request target must not carry a user name or password"}

@@ -89,6 +89,7 @@ var table = map[string]rule{
 		layer: 2,
 		imports: because{
 			"internal/deadline": "an idle connection's deadline is moved only when it matters",
+			"internal/progress": "writes to endpoints last as long as bytes move",
 		},
 	},
 	"internal/engine/mirror": {
@@ -98,9 +99,17 @@ var table = map[string]rule{
 			"internal/route":  "a copy goes to an endpoint of the mirror's backend",
 		},
 	},
+	"internal/progress": {
+		layer: 2,
+		imports: because{
+			"internal/deadline": "the deadline of a write is moved only when it matters",
+		},
+	},
 	"internal/engine/nethttp": {
 		layer: 2,
 		imports: because{
+			"internal/progress":      "writes to clients last as long as bytes move",
+			"golang.org/x/sys/unix":  "poll(2) tells of a client that left bytes unread behind",
 			"internal/engine/mirror": "copies are sent beside the exchange, never in it",
 			"internal/deadline":      "deadlines of clients are moved only when it matters",
 			"internal/engine":        "the rules that all engines share",

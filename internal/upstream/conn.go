@@ -2,11 +2,13 @@ package upstream
 
 import (
 	"net"
+	"os"
 	"sync"
 	"syscall"
 	"time"
 
 	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/progress"
 )
 
 // Conn is a connection to an endpoint, owned by one exchange at a time. Read
@@ -23,7 +25,8 @@ type Conn struct {
 	mu      sync.Mutex // guards the deadlines
 	aborted bool
 	read    deadline.Lazy
-	write   deadline.Lazy
+
+	write progress.Writer // belongs to the goroutine that writes
 }
 
 func newConn(raw *net.TCPConn, home *pool) *Conn {
@@ -45,11 +48,20 @@ func (c *Conn) HTTP10() bool { return c.home.http10.Load() }
 // Read reads from the endpoint under the deadline set by ReadWithin.
 func (c *Conn) Read(b []byte) (int, error) { return c.raw.Read(b) }
 
-// Write writes to the endpoint under the deadline set by WriteWithin.
-func (c *Conn) Write(b []byte) (int, error) { return c.raw.Write(b) }
-
-// WriteBuffers writes several slices with one system call where possible.
-func (c *Conn) WriteBuffers(b *net.Buffers) (int64, error) { return b.WriteTo(c.raw) }
+// Write writes to the endpoint. It is given up when nothing moved for idle (0 = any
+// time), with os.ErrDeadlineExceeded, or when given says so, which is asked about
+// once a second and may be nil.
+func (c *Conn) Write(b []byte, idle time.Duration, given func() error) (int, error) {
+	return c.write.Write(c.raw, b, idle, func() error {
+		if c.isAborted() {
+			return os.ErrDeadlineExceeded
+		}
+		if given != nil {
+			return given()
+		}
+		return nil
+	})
+}
 
 // CloseWrite sends FIN and leaves the other direction open.
 func (c *Conn) CloseWrite() error { return c.raw.CloseWrite() }
@@ -61,15 +73,6 @@ func (c *Conn) ReadWithin(d time.Duration) {
 	defer c.mu.Unlock()
 	if at, change := c.read.Next(time.Now(), d); change && !c.aborted {
 		c.raw.SetReadDeadline(at)
-	}
-}
-
-// WriteWithin is ReadWithin for writes.
-func (c *Conn) WriteWithin(d time.Duration) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at, change := c.write.Next(time.Now(), d); change && !c.aborted {
-		c.raw.SetWriteDeadline(at)
 	}
 }
 
@@ -85,14 +88,17 @@ func (c *Conn) Abort() {
 // Put gives the connection back for the next request. The caller has read the
 // last response to its end and has nothing left in its buffers.
 func (c *Conn) Put() {
-	c.mu.Lock()
-	aborted := c.aborted
-	c.mu.Unlock()
-	if aborted {
+	if c.isAborted() {
 		c.Close()
 		return
 	}
 	c.home.put(c)
+}
+
+func (c *Conn) isAborted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.aborted
 }
 
 // Close closes the connection; it is not used again.

@@ -27,7 +27,8 @@ import (
 const (
 	// Deadline is how long one copy may take, answer included.
 	Deadline = 5 * time.Second
-	// queueLength and queueBytes bound what waits to be sent.
+	// queueLength and queueBytes bound what waits to be sent, copies in the making
+	// included.
 	queueLength = 512
 	queueBytes  = 32 << 20
 	// Workers bounds the copies on their way at once.
@@ -55,7 +56,7 @@ type Copy struct {
 type Queue struct {
 	metrics *engine.Metrics
 	waiting chan *Copy
-	held    atomic.Int64 // bytes of the bodies that wait or are being sent
+	held    atomic.Int64 // bytes of the bodies that are made, wait or are being sent
 	http1   *http.Transport
 	http2   *http.Transport
 	cancel  context.CancelFunc
@@ -91,18 +92,28 @@ func transport(h2 bool) *http.Transport {
 	}
 }
 
-// Offer takes a copy to send, or drops it. It never blocks.
-func (q *Queue) Offer(c *Copy) {
-	size := int64(len(c.Body))
-	if q.held.Add(size) <= queueBytes {
-		select {
-		case q.waiting <- c:
-			return
-		default:
-		}
+// Reserve claims memory for a piece of the body of a copy in the making; false
+// means that there is none left. What was claimed goes back with Release, or with
+// the copy when it is offered.
+func (q *Queue) Reserve(size int) bool {
+	if q.held.Add(int64(size)) <= queueBytes {
+		return true
 	}
-	q.held.Add(-size)
-	q.metrics.MirrorDropped.Inc()
+	q.Release(size)
+	return false
+}
+
+// Release gives back memory that was reserved.
+func (q *Queue) Release(size int) { q.held.Add(-int64(size)) }
+
+// Offer takes a copy to send, or drops it. Its body was reserved. It never blocks.
+func (q *Queue) Offer(c *Copy) {
+	select {
+	case q.waiting <- c:
+	default:
+		q.Release(len(c.Body))
+		q.metrics.MirrorDropped.Inc()
+	}
 }
 
 // Close ends what is on its way, drops what waits, and waits for the workers.
@@ -124,7 +135,7 @@ func (q *Queue) work(ctx context.Context) {
 			} else {
 				q.metrics.Mirrored.Inc()
 			}
-			q.held.Add(-int64(len(c.Body)))
+			q.Release(len(c.Body))
 		}
 	}
 }
@@ -167,7 +178,7 @@ func (c *Copy) request(ctx context.Context, address string) *http.Request {
 	}
 	r := &http.Request{
 		Method: c.Method,
-		URL:    TargetURL(c.Target, address),
+		URL:    TargetURL(c.Target, address, host),
 		Host:   host,
 		Header: c.Header,
 		Body:   http.NoBody,
@@ -179,13 +190,12 @@ func (c *Copy) request(ctx context.Context, address string) *http.Request {
 }
 
 // TargetURL is a URL that makes net/http's client send a request target byte for
-// byte to an address.
-func TargetURL(target, address string) *url.URL {
-	u := &url.URL{Scheme: "http", Host: address, Opaque: target}
-	if strings.HasPrefix(target, "//") { // Opaque would read as an authority
-		path, query, _ := strings.Cut(target, "?")
-		u.Opaque, u.RawPath, u.RawQuery = "", path, query
-		u.Path, _ = url.PathUnescape(path)
+// byte to an address; host is the request's Host.
+func TargetURL(target, address, host string) *url.URL {
+	if strings.HasPrefix(target, "//") {
+		// It would read as an authority. In absolute form it does not; net/http takes
+		// scheme and host off again for HTTP/2.
+		target = "//" + host + target
 	}
-	return u
+	return &url.URL{Scheme: "http", Host: address, Opaque: target}
 }

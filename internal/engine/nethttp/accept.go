@@ -5,9 +5,12 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
+	"os"
 	"sync"
+	"time"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/progress"
 )
 
 // counted is a client's TCP connection: registered so that a forced end finds
@@ -20,6 +23,12 @@ type counted struct {
 	early []byte
 	// source is the client that a PROXY header names; nil = the socket's peer.
 	source net.Addr
+
+	writing sync.Mutex // serialises writes, and guards writer
+	writer  progress.Writer
+
+	mu       sync.Mutex
+	explicit bool // a write deadline was set from outside: it holds as it is
 }
 
 func (e *Engine) count(c net.Conn) *counted {
@@ -39,6 +48,46 @@ func (c *counted) Read(p []byte) (int, error) {
 		c.early = nil
 	}
 	return n, nil
+}
+
+// Write writes for as long as bytes move: it is given up when the client took
+// nothing for the stream's idle time.
+func (c *counted) Write(p []byte) (int, error) {
+	if c.isExplicit() {
+		return c.TCPConn.Write(p)
+	}
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	return c.writer.Write(c.TCPConn, p, c.engine.options.StreamIdle, func() error {
+		if c.isExplicit() {
+			return os.ErrDeadlineExceeded
+		}
+		return nil
+	})
+}
+
+func (c *counted) isExplicit() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.explicit
+}
+
+// SetWriteDeadline sets a deadline that writes obey from then on, as the end of a
+// TLS connection needs it, and as an abort does. The zero time, which net/http sets
+// after each request, changes nothing: Write sees to its own deadline.
+func (c *counted) SetWriteDeadline(t time.Time) error {
+	if t.IsZero() {
+		return nil
+	}
+	c.mu.Lock()
+	c.explicit = true
+	c.mu.Unlock()
+	return c.TCPConn.SetWriteDeadline(t)
+}
+
+// SetDeadline sets both deadlines.
+func (c *counted) SetDeadline(t time.Time) error {
+	return errors.Join(c.SetReadDeadline(t), c.SetWriteDeadline(t))
 }
 
 // RemoteAddr is the client's address.

@@ -92,7 +92,7 @@ func New(options engine.Options, source Source, pools *upstream.Pools, metrics *
 		ReadHeaderTimeout:            options.HeaderTimeout,
 		IdleTimeout:                  options.ClientIdle,
 		MaxHeaderBytes:               options.MaxHeaderBytes,
-		HTTP2:                        &http.HTTP2Config{WriteByteTimeout: options.StreamIdle, MaxReadFrameSize: 64 << 10},
+		HTTP2:                        &http.HTTP2Config{MaxReadFrameSize: 64 << 10},
 		ConnContext:                  connContext,
 		ErrorLog:                     log.New(debugWriter{logger}, "", 0),
 	}
@@ -174,6 +174,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.inflight.wait()
 	e.upgraded.closeAll()
 	e.tunnels.wait()
+	e.inflight.wait() // where the tunnels came from
 	e.forced.Store(true)
 	e.conns.closeAll()
 	e.serving.Wait()

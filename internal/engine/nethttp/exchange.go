@@ -3,10 +3,12 @@ package nethttp
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,6 +41,8 @@ type exchange struct {
 	allRead atomic.Bool
 	bytesIn atomic.Int64 // of the body, as content
 	tried   []*route.Endpoint
+	// retried is set once the request was repeated after it had reached an endpoint.
+	retried bool
 	shadow  *shadow
 	query   engine.Request
 	resp    response
@@ -66,7 +70,22 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	x.client, _ = r.Context().Value(connKey{}).(*client)
 	x.rec.Start = time.Now()
 	defer x.finish()
+	defer x.caught()
 	x.run()
+}
+
+// caught turns a panic that is a fault of ours into a logged 500; net/http would
+// mention it among the remarks that nobody reads.
+func (x *exchange) caught() {
+	fault := recover()
+	if fault == nil {
+		return
+	}
+	if fault != errAbandon {
+		x.rec.Status = http.StatusInternalServerError
+		x.e.log.Error("a request made the proxy panic: please report this", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
+	}
+	panic(errAbandon)
 }
 
 // exchanges keeps the memory of ended exchanges: parsers, field slices, buffers
@@ -80,6 +99,7 @@ func (x *exchange) finish() {
 		x.describe()
 		x.e.options.Done(&x.rec)
 	}
+	x.shadow.drop() // the body never ended
 	clear(x.tried)
 	*x = exchange{tried: x.tried[:0], resp: x.resp.memory()}
 	exchanges.Put(x)
@@ -106,11 +126,15 @@ func (x *exchange) run() {
 		Target:       x.r.RequestURI,
 		Host:         x.r.Host,
 		HostOptional: x.r.ProtoMajor == 1 && x.r.ProtoMinor == 0,
+		OriginForm:   x.r.ProtoMajor == 2,
 		Peer:         x.client.peer.addr,
 		Fields:       (*canaryFields)(x.r),
 	}
 	plan, reply := engine.NewPlan(table, &x.query)
 	x.rec.Plan = plan
+	if reply == nil && x.r.ProtoMajor == 2 && !lengthHolds(x.r) {
+		reply = engine.ReplyBadLength
+	}
 	if reply == nil {
 		reply = x.supported()
 	}
@@ -129,6 +153,25 @@ func (x *exchange) run() {
 	defer upstream.PutBuffer(x.room)
 	x.buildHead()
 	x.attempts(x.attemptH1)
+}
+
+// lengthHolds reports whether what an HTTP/2 request says of its length is one
+// number, and the one that net/http went by (RFC 9113 §8.1.1). HTTP/1 has the gate.
+func lengthHolds(r *http.Request) bool {
+	said := r.Header["Content-Length"]
+	switch {
+	case len(said) == 0:
+		return true
+	case len(said) > 1 || said[0] == "":
+		return false
+	}
+	for i := range len(said[0]) {
+		if c := said[0][i]; c < '0' || c > '9' {
+			return false
+		}
+	}
+	n, err := strconv.ParseInt(said[0], 10, 64)
+	return err == nil && n == r.ContentLength
 }
 
 // supported refuses what this backend cannot be asked.
@@ -237,11 +280,11 @@ func (x *exchange) attemptH1(ep *route.Endpoint, fresh bool) (outcome, error) {
 	if err != nil {
 		return answered, err
 	}
-	return x.over(c, fresh), nil
+	return x.over(c), nil
 }
 
 // over sends the request over c and relays the answer.
-func (x *exchange) over(c *upstream.Conn, retried bool) outcome {
+func (x *exchange) over(c *upstream.Conn) outcome {
 	x.watch(c)
 	reuse := false
 	defer func() {
@@ -252,10 +295,9 @@ func (x *exchange) over(c *upstream.Conn, retried bool) outcome {
 			c.Close()
 		}
 	}()
-	c.WriteWithin(x.e.options.StreamIdle)
-	n, err := c.Write(x.head)
+	n, err := c.Write(x.head, x.e.options.StreamIdle, nil)
 	if err != nil {
-		return x.failed(c, engine.Failure{Retried: retried, Wrote: n > 0, Closed: isClosed(err)}, err)
+		return x.failed(c, engine.Failure{Wrote: n > 0, Closed: isClosed(err)}, err)
 	}
 	sent := time.Now()
 	if x.body {
@@ -269,7 +311,7 @@ func (x *exchange) over(c *upstream.Conn, retried bool) outcome {
 		if err == errReplied {
 			return answered
 		}
-		return x.failed(c, engine.Failure{Retried: retried, Wrote: true, Closed: resp.filled == 0 && isClosed(err)}, err)
+		return x.failed(c, engine.Failure{Wrote: true, Closed: resp.filled == 0 && isClosed(err)}, err)
 	}
 	if resp.head.Status == http.StatusSwitchingProtocols {
 		resp.tunnel()
@@ -324,8 +366,9 @@ func (x *exchange) failed(c *upstream.Conn, f engine.Failure, err error) outcome
 		}
 		f.BodyTaken = true
 	}
-	f.Method, f.Reused = x.r.Method, c.Reused()
+	f.Method, f.Reused, f.Retried = x.r.Method, c.Reused(), x.retried
 	if f.MayRetry() {
+		x.retried = true
 		return again
 	}
 	x.e.log.Debug("an endpoint did not answer", "backend", x.rec.Plan.Backend.Name,
@@ -343,109 +386,23 @@ func (x *exchange) failed(c *upstream.Conn, f engine.Failure, err error) outcome
 	return answered
 }
 
-// reply writes an answer of the proxy's own.
-func (x *exchange) reply(p *engine.Reply) {
-	x.rec.Status = p.Status
-	line := p.Line()
-	h := x.w.Header()
-	h["Content-Type"] = []string{"text/plain"}
-	h["Content-Length"] = []string{strconv.Itoa(len(line))}
-	if p.Allow != "" {
-		h["Allow"] = []string{p.Allow}
-	}
-	if p.Unsupported != "" {
-		h["X-Ramjet-Unsupported"] = []string{p.Unsupported}
-	}
-	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.bodyIsShort() {
-		http.NewResponseController(x.w).EnableFullDuplex() // do not wait for the body
-		x.stopReading()                                    // not after the answer either
-		h["Connection"] = []string{"close"}
-	}
-	x.w.WriteHeader(p.Status)
-	if x.r.Method != http.MethodHead {
-		_, _ = io.WriteString(x.w, line) // a client that has gone is nobody's fault
-		x.rec.BytesOut += int64(len(line))
-	}
-}
-
-// bodyUnread reports whether the client may still be sending its body.
-func (x *exchange) bodyUnread() bool {
-	return hasBody(x.r) && !x.allRead.Load()
-}
-
-// announceClose tells an HTTP/1 client that gets its answer early to stop; its
-// connection then has a lingering close.
-func (x *exchange) announceClose(h http.Header) {
-	if x.r.ProtoMajor == 1 && x.bodyUnread() {
-		h["Connection"] = []string{"close"}
-	}
-}
-
-// hasBody reports whether there is a body; HTTP/2 requests have a Body that is
-// empty.
-func hasBody(r *http.Request) bool {
-	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
-}
-
-// bodyIsShort reports whether a body that nobody has begun to read is on its way
-// anyway and so small that reading it costs less than a new connection; net/http
-// does that before it answers.
-func (x *exchange) bodyIsShort() bool {
-	return !x.begun && x.r.ContentLength >= 0 && x.r.ContentLength <= upstream.Large &&
-		len(x.r.Header["Expect"]) == 0
-}
-
-// refusedHead books a request that never became one.
-func (e *Engine) refusedHead(peer netip.Addr, p *engine.Reply) {
-	rec := engine.Record{Start: time.Now(), Status: p.Status, Client: peer, BytesOut: int64(len(p.Line()))}
-	e.metrics.Count(0, &rec)
-	if e.options.Done != nil {
-		e.options.Done(&rec)
-	}
-}
-
-// isTimeout reports whether a deadline passed. The first question is enough for
-// what sockets return, and is asked for every request: net/http ends its
-// background read by a deadline.
+// isTimeout reports whether something took too long.
 func isTimeout(err error) bool {
-	if t, ok := err.(net.Error); ok {
-		return t.Timeout()
-	}
 	var t net.Error
 	return errors.As(err, &t) && t.Timeout()
+}
+
+// isDeadline reports whether a deadline of ours passed, which ETIMEDOUT, the
+// kernel's word for a peer that has died, does not mean. The first question is
+// enough for what sockets return, and is asked often.
+func isDeadline(err error) bool {
+	if op, ok := err.(*net.OpError); ok && op.Err == os.ErrDeadlineExceeded {
+		return true
+	}
+	return errors.Is(err, os.ErrDeadlineExceeded)
 }
 
 // isClosed reports whether the peer ended the connection.
 func isClosed(err error) bool {
 	return err == io.EOF || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
-}
-
-// canaryFields answers the canary rules from a request.
-type canaryFields http.Request
-
-// Field returns the value of a field; several are joined (RFC 9110 §5.3).
-func (f *canaryFields) Field(name string) (string, bool) {
-	v := f.Header[http.CanonicalHeaderKey(name)]
-	switch len(v) {
-	case 0:
-		return "", false
-	case 1:
-		return v[0], true
-	}
-	return strings.Join(v, ", "), true
-}
-
-// Cookie returns the value of the first cookie of that name.
-func (f *canaryFields) Cookie(name string) (string, bool) {
-	for _, line := range f.Header["Cookie"] {
-		for line != "" {
-			var part string
-			part, line, _ = strings.Cut(line, ";")
-			k, v, ok := strings.Cut(strings.Trim(part, " \t"), "=")
-			if ok && k == name {
-				return strings.Trim(v, `"`), true
-			}
-		}
-	}
-	return "", false
 }

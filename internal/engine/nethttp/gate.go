@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -46,10 +47,12 @@ type gate struct {
 
 	// ambiguousEnd is set while the client may be in the middle of sending.
 	ambiguousEnd atomic.Bool
-	// gone is set once the client has ended the connection. serving is then
-	// aborted: the connection to the endpoint that serves the client.
+	// gone is set once the client has ended the connection. serving, the connection
+	// to the endpoint that serves the client, is then aborted, and cancel is called,
+	// which ends a stream that serves it.
 	gone    atomic.Bool
 	serving atomic.Pointer[upstream.Conn]
+	cancel  atomic.Pointer[context.CancelFunc]
 	// swallow makes the next interim 100 disappear (see exchange.startUpload).
 	swallow atomic.Bool
 
@@ -165,13 +168,21 @@ func (g *gate) fill(p []byte) (int, error) {
 	g.beginRead(g.state == gateHead, g.headBy)
 	n, err := g.conn.Read(p)
 	g.endRead()
-	if err != nil && !isTimeout(err) {
-		g.gone.Store(true)
-		if c := g.serving.Load(); c != nil {
-			c.Abort()
-		}
+	if err != nil && !isDeadline(err) {
+		g.clientGone()
 	}
 	return n, err
+}
+
+// clientGone ends what is being done for a client that is not there any more.
+func (g *gate) clientGone() {
+	g.gone.Store(true)
+	if c := g.serving.Load(); c != nil {
+		c.Abort()
+	}
+	if cancel := g.cancel.Load(); cancel != nil {
+		(*cancel)()
+	}
 }
 
 // hold keeps what cannot be delivered yet.
@@ -239,6 +250,7 @@ func (g *gate) step(b []byte) int {
 				g.engine.fresh.remove(g.raw)
 			}
 			g.began, g.headBy = true, time.Time{}
+			g.forgetHead()
 		}
 		return n
 	case gateLength:
@@ -260,6 +272,22 @@ func (g *gate) step(b []byte) int {
 	default:
 		return len(b)
 	}
+}
+
+// manyFields is how many fields a head may have for its memory to be kept with the
+// connection.
+const manyFields = 64
+
+// forgetHead lets go of the buffer that the head lies in, and of the memory of an
+// unusually large one: a connection may idle for long.
+func (g *gate) forgetHead() {
+	fields := g.head.Fields
+	clear(fields)
+	if cap(fields) > manyFields {
+		fields = nil
+		g.parser = http1.Parser{Limits: g.parser.Limits}
+	}
+	g.head = http1.RequestHead{Fields: fields[:0]}
 }
 
 // enterBody sets the state that the head just read leads to.
@@ -313,12 +341,11 @@ func (g *gate) open() {
 
 const interim100 = "HTTP/1.1 100 Continue\r\n\r\n"
 
-// Write writes under a deadline that moves with progress.
+// Write writes to the client; the connection sees to the deadline.
 func (g *gate) Write(b []byte) (int, error) {
 	if len(b) == len(interim100) && string(b) == interim100 && g.swallow.CompareAndSwap(true, false) {
 		return len(b), nil
 	}
-	g.writeWithin(g.engine.options.StreamIdle)
 	return g.conn.Write(b)
 }
 
@@ -337,6 +364,7 @@ func (g *gate) Close() error {
 	if g.closed.Swap(true) {
 		return net.ErrClosed
 	}
+	g.clientGone() // whoever is still being served would not hear of it
 	g.engine.fresh.remove(g.raw)
 	if !g.ambiguousEnd.Load() || g.engine.forced.Load() {
 		return g.conn.Close()

@@ -24,7 +24,6 @@ type deadlines struct {
 	mu      sync.Mutex
 	want    time.Time // what net/http asked for; zero = none
 	read    deadline.Lazy
-	write   deadline.Lazy
 	reading bool // somebody is in conn.Read
 	direct  bool // everything takes effect at once: the bytes are nobody's we know
 	aborted bool
@@ -127,15 +126,6 @@ func (d *deadlines) readWithin(t time.Duration) {
 	}
 }
 
-// writeWithin is readWithin for writes.
-func (d *deadlines) writeWithin(t time.Duration) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if at, change := d.write.Next(time.Now(), t); change && !d.aborted {
-		d.conn.SetWriteDeadline(at)
-	}
-}
-
 // abortRead ends a read of the body that is going on, and all later ones.
 func (d *deadlines) abortRead() {
 	d.mu.Lock()
@@ -169,17 +159,8 @@ func (d *deadlines) SetReadDeadline(t time.Time) error {
 	return d.setRead(t)
 }
 
-// SetWriteDeadline ignores net/http's habit of taking the deadline away after
-// each request: writes keep one that is always ahead.
-func (d *deadlines) SetWriteDeadline(t time.Time) error {
-	if t.IsZero() {
-		return nil
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.write.Note(t)
-	return d.conn.SetWriteDeadline(t)
-}
+// SetWriteDeadline is the connection's own: see counted.
+func (d *deadlines) SetWriteDeadline(t time.Time) error { return d.conn.SetWriteDeadline(t) }
 
 // SetDeadline sets both.
 func (d *deadlines) SetDeadline(t time.Time) error {

@@ -69,7 +69,7 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 	}
 	r := &http.Request{
 		Method: x.r.Method,
-		URL:    mirror.TargetURL(x.rec.Plan.Target, ep.Address),
+		URL:    mirror.TargetURL(x.rec.Plan.Target, ep.Address, x.rec.Plan.Authority),
 		Host:   x.rec.Plan.Authority,
 		Header: h,
 		Body:   http.NoBody,
@@ -236,7 +236,7 @@ func (s *stream) relay(resp *http.Response) {
 			}
 		}
 	}
-	if err := w.trailers(trailers); err != nil {
+	if err := w.trailers(trailers, nil); err != nil {
 		panic(errAbandon)
 	}
 }

@@ -3,9 +3,11 @@ package nethttp
 import (
 	"io"
 	"net/http"
+	"slices"
 	"time"
 
 	"ramjet.dev/ingress/internal/deadline"
+	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/upstream"
 )
@@ -56,7 +58,7 @@ func (s *response) relayChunked(b *bodyWriter) error {
 			}
 		}
 		if s.chunked.Done() {
-			return b.trailers(s.chunked.Trailer())
+			return b.trailers(s.chunked.Trailer(), s.nominated)
 		}
 		if !more {
 			if err := b.flush(); err != nil {
@@ -168,7 +170,11 @@ func (w *bodyWriter) flush() error {
 // trailers hands on the trailer fields that may cross; the kernel has dropped the
 // others. net/http gives a short HTTP/1.1 body a length unless it was flushed
 // before, and only a chunked one has trailers.
-func (w *bodyWriter) trailers(fields []http1.Field) error {
+func (w *bodyWriter) trailers(fields []http1.Field, nominated []string) error {
+	fields = slices.DeleteFunc(fields, func(f http1.Field) bool {
+		name := canonical(f.Name)
+		return engine.ResponseField(name) == engine.FieldDrop || engine.NamesToken(nominated, name)
+	})
 	if len(fields) == 0 {
 		return nil
 	}

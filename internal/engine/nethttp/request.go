@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/http1"
 )
 
 // buildHead writes the request head as it goes to an HTTP/1.1 backend. It is
@@ -112,16 +113,8 @@ func (x *exchange) appendFraming(b []byte) []byte {
 	switch {
 	case x.body && r.ContentLength < 0:
 		b = append(b, "Transfer-Encoding: chunked\r\n"...)
-		if len(r.Trailer) > 0 {
-			b = append(b, "Trailer: "...)
-			first := true
-			for name := range r.Trailer {
-				if !first {
-					b = append(b, ", "...)
-				}
-				b, first = append(b, name...), false
-			}
-			b = append(b, "\r\n"...)
+		if names := x.promisedTrailers(); len(names) > 0 {
+			b = appendField(b, "Trailer", strings.Join(names, ", "))
 		}
 	case x.body || len(r.Header["Content-Length"]) > 0 || wantsLength(r.Method):
 		b = append(b, "Content-Length: "...)
@@ -136,6 +129,23 @@ func (x *exchange) appendFraming(b []byte) []byte {
 		b = appendField(b, "Upgrade", x.asked.upgrade)
 	}
 	return b
+}
+
+// promisedTrailers are the trailer fields that the client announced and that pass.
+func (x *exchange) promisedTrailers() []string {
+	var names []string
+	for name := range x.r.Trailer {
+		if x.trailerPasses(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// trailerPasses reports whether a request trailer goes upstream.
+func (x *exchange) trailerPasses(name string) bool {
+	return !http1.ForbiddenTrailer([]byte(name)) && engine.RequestField(name) == engine.FieldForward && !x.nominated(name) &&
+		(x.e.options.Underscores || strings.IndexByte(name, '_') < 0)
 }
 
 // wantsLength names the methods whose empty body is worth saying so: without a

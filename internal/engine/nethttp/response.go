@@ -22,6 +22,10 @@ type response struct {
 	head    http1.ResponseHead
 	chunked http1.Chunked
 
+	// nominated are the values of Connection, when they name more than hop-by-hop
+	// fields: trailers have to be held against them after the head is gone.
+	nominated []string
+
 	buf    *[]byte
 	start  int // the first byte of buf that was not used yet
 	filled int // where the bytes read into buf end
@@ -44,8 +48,13 @@ func (s *response) begin(x *exchange, c *upstream.Conn, sent time.Time) *respons
 
 // memory is what an ended response leaves for the next one.
 func (s *response) memory() response {
+	fields := s.head.Fields
+	clear(fields)
+	if cap(fields) > manyFields {
+		return response{}
+	}
 	s.parser.Reset()
-	return response{parser: s.parser, head: http1.ResponseHead{Fields: s.head.Fields[:0]}, chunked: s.chunked}
+	return response{parser: s.parser, head: http1.ResponseHead{Fields: fields[:0]}, chunked: s.chunked}
 }
 
 func (s *response) free() {
@@ -73,6 +82,9 @@ func (s *response) readHead() error {
 			return &badResponse{engine.ReplyTooMany1xx}
 		}
 		s.interim()
+		if u := s.x.upload; u == nil || u.sentAt.Load() > 0 {
+			s.c.ReadWithin(s.x.e.options.ResponseTimeout) // for the next head
+		}
 	}
 }
 
@@ -112,6 +124,9 @@ func (s *response) fill() error {
 			upstream.PutBuffer(s.buf)
 			s.buf = grown
 		}
+	}
+	if s.filled > s.start { // the head has begun: from here it must only move
+		s.c.ReadWithin(s.x.e.options.StreamIdle)
 	}
 	n, err := s.c.Read((*s.buf)[s.filled:])
 	if n > 0 && !s.x.rec.Answered {
@@ -160,6 +175,7 @@ func (s *response) relay() (reuse bool) {
 	}
 	h := x.w.Header()
 	s.copyFields(h)
+	s.nominated = s.nominations()
 	s.fieldsOfServer(h)
 	x.rec.Status = s.head.Status
 	x.announceClose(h)
@@ -230,6 +246,20 @@ func (s *response) copyFields(h http.Header) {
 		values = append(values, value)
 		h[name] = values[len(values)-1 : len(values) : len(values)]
 	}
+}
+
+// nominations are the values of the Connection fields, if they matter.
+func (s *response) nominations() []string {
+	if !s.head.Nominates {
+		return nil
+	}
+	var values []string
+	for _, f := range s.head.Fields {
+		if canonical(f.Name) == "Connection" {
+			values = append(values, string(f.Value))
+		}
+	}
+	return values
 }
 
 // common holds the names of most response fields as servers send them, so that

@@ -45,15 +45,28 @@ func (s *shadow) add(piece []byte, last bool) {
 	if s == nil || s.over {
 		return
 	}
-	if int64(len(s.copy.Body)+len(piece)) > s.e.options.MirrorMaxBody && len(piece) > 0 {
-		s.over = true
-		s.copy = nil
+	switch {
+	case int64(len(s.copy.Body)+len(piece)) > s.e.options.MirrorMaxBody && len(piece) > 0:
 		s.e.metrics.MirrorSkipped.Inc()
+		s.drop()
+	case !s.e.mirrors.Reserve(len(piece)):
+		s.e.metrics.MirrorDropped.Inc()
+		s.drop()
+	default:
+		s.copy.Body = append(s.copy.Body, piece...)
+		if last {
+			s.over = true
+			s.e.mirrors.Offer(s.copy)
+		}
+	}
+}
+
+// drop gives the copy up; also when the request ended before its body did.
+func (s *shadow) drop() {
+	if s == nil || s.over {
 		return
 	}
-	s.copy.Body = append(s.copy.Body, piece...)
-	if last {
-		s.over = true
-		s.e.mirrors.Offer(s.copy)
-	}
+	s.over = true
+	s.e.mirrors.Release(len(s.copy.Body))
+	s.copy = nil
 }

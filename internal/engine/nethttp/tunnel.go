@@ -15,7 +15,8 @@ import (
 // It outlives any number of publishes: nothing of it looks at a table again.
 func (s *response) tunnel() {
 	x := s.x
-	if x.asked.upgrade == "" || !s.head.Upgrade || x.bodyUnread() {
+	x.endUpload(s.c)
+	if x.asked.upgrade == "" || !s.head.Upgrade || x.body && (x.upload == nil || x.upload.sentAt.Load() == 0) {
 		x.reply(engine.ReplyUnaskedSwitch)
 		return
 	}
@@ -28,24 +29,25 @@ func (s *response) tunnel() {
 	g.open()
 	x.rec.Status = http.StatusSwitchingProtocols
 
+	client := tunnelEnd{g, g.abort, g.readWithin}
+	endpoint := tunnelEnd{endpointWriter{s.c, x.e.options.StreamIdle}, s.c.Abort, s.c.ReadWithin}
+	t := &tunnel{idle: x.e.options.TunnelIdle, client: client, endpoint: endpoint}
+	g.serving.Store(nil) // from here the tunnel ends both
 	x.e.tunnels.enter()
 	defer x.e.tunnels.leave()
-	x.e.upgraded.add(conn)
-	defer x.e.upgraded.remove(conn)
+	x.e.upgraded.add(t)
+	defer x.e.upgraded.remove(t)
 	defer conn.Close()
 
 	if _, err := conn.Write(s.switching()); err != nil {
 		return
 	}
 	early, _ := rw.Reader.Peek(rw.Reader.Buffered())
-	t := &tunnel{idle: x.e.options.TunnelIdle}
 	t.touch()
 	conn.SetDeadline(time.Time{})
 	x.e.inflight.leave() // a drain does not wait for tunnels
 	defer x.e.inflight.enter()
 
-	client := tunnelEnd{g, g.abort, g.readWithin}
-	endpoint := tunnelEnd{endpointWriter{s.c, x.e.options.StreamIdle}, s.c.Abort, s.c.ReadWithin}
 	var both sync.WaitGroup
 	both.Go(func() { t.copy(endpoint, client, early) })
 	t.copy(client, endpoint, s.take(int64(s.filled-s.start)))
@@ -60,8 +62,7 @@ type endpointWriter struct {
 }
 
 func (w endpointWriter) Write(b []byte) (int, error) {
-	w.WriteWithin(w.within)
-	return w.Conn.Write(b)
+	return w.Conn.Write(b, w.within, nil)
 }
 
 // switching is the 101 head as the client gets it.
@@ -85,6 +86,8 @@ type tunnel struct {
 	idle time.Duration
 	last atomic.Int64 // when a byte last crossed, Unix nanoseconds
 	over atomic.Bool  // both ends were aborted
+
+	client, endpoint tunnelEnd
 }
 
 func (t *tunnel) touch() { t.last.Store(time.Now().UnixNano()) }
@@ -110,7 +113,7 @@ type tunnelEnd struct {
 func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 	if len(early) > 0 {
 		if _, err := to.rw.Write(early); err != nil {
-			t.end(to, from)
+			t.Close()
 			return
 		}
 	}
@@ -130,7 +133,7 @@ func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 			}
 			continue
 		}
-		if isTimeout(err) && !t.quiet() && !t.over.Load() {
+		if isDeadline(err) && !t.quiet() && !t.over.Load() {
 			continue // the other direction is alive
 		}
 		if err == io.EOF && to.rw.CloseWrite() == nil {
@@ -138,12 +141,13 @@ func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 		}
 		break
 	}
-	t.end(to, from)
+	t.Close()
 }
 
-// end ends both directions.
-func (t *tunnel) end(a, b tunnelEnd) {
+// Close ends both directions. It may be called from any goroutine, and again.
+func (t *tunnel) Close() error {
 	t.over.Store(true) // first: an aborted read looks like one that timed out
-	a.abort()
-	b.abort()
+	t.client.abort()
+	t.endpoint.abort()
+	return nil
 }

@@ -4,14 +4,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"ramjet.dev/ingress/internal/deadline"
 	"ramjet.dev/ingress/internal/engine"
-	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/upstream"
 )
 
@@ -121,7 +119,7 @@ func (u *upload) run() {
 	case errors.As(err, &from):
 		u.blame(from.err)
 		u.c.Abort()
-	case isTimeout(err):
+	case isDeadline(err):
 		u.stall()
 	default:
 		u.awaitAnswer() // the endpoint has closed, and may have answered before
@@ -196,15 +194,20 @@ func (u *upload) blame(err error) {
 		return
 	}
 	u.failed.Store(true)
+	u.fault, u.gone = clientFault(err)
+}
+
+// clientFault says how a request is answered whose body could not be read: with a
+// reply, or not at all because the client is gone.
+func clientFault(err error) (reply *engine.Reply, gone bool) {
 	var refused *refusedError
 	switch {
 	case errors.As(err, &refused):
-		u.fault = &refused.reply
+		return &refused.reply, false
 	case isTimeout(err):
-		u.fault = engine.ReplyBodyStalled
-	default:
-		u.gone = true
+		return engine.ReplyBodyStalled, false
 	}
+	return nil, true
 }
 
 // Room before and after the data of a chunk for its framing: up to 8 digits and
@@ -256,10 +259,8 @@ func (u *upload) read(p []byte) (int, error) {
 
 // write sends n bytes that lie in buf behind chunkHead.
 func (u *upload) write(buf []byte, n int, chunked bool) error {
-	u.c.WriteWithin(u.x.e.options.StreamIdle)
 	if !chunked {
-		_, err := u.c.Write(buf[chunkHead : chunkHead+n])
-		return err
+		return u.send(buf[chunkHead : chunkHead+n])
 	}
 	start := chunkHead - 2
 	copy(buf[start:], "\r\n")
@@ -271,8 +272,23 @@ func (u *upload) write(buf []byte, n int, chunked bool) error {
 		}
 	}
 	copy(buf[chunkHead+n:], "\r\n")
-	_, err := u.c.Write(buf[start : chunkHead+n+chunkTail])
+	return u.send(buf[start : chunkHead+n+chunkTail])
+}
+
+// send writes to the endpoint. While the endpoint takes nothing nobody reads from
+// the client either, so that its going away has to be asked for.
+func (u *upload) send(b []byte) error {
+	_, err := u.c.Write(b, u.x.e.options.StreamIdle, u.clientLost)
 	return err
+}
+
+// clientLost is an error once an HTTP/1 client has closed or reset its connection.
+func (u *upload) clientLost() error {
+	g := u.x.client.gate
+	if u.x.r.ProtoMajor != 1 || g == nil || !g.raw.hungUp() {
+		return nil
+	}
+	return &readError{io.ErrUnexpectedEOF}
 }
 
 // finish ends a chunked body, with the trailers that may cross.
@@ -282,14 +298,12 @@ func (u *upload) finish(chunked bool) error {
 	}
 	b := []byte("0\r\n")
 	for name, values := range u.x.r.Trailer {
-		if http1.ForbiddenTrailer([]byte(name)) || !u.x.e.options.Underscores && strings.IndexByte(name, '_') >= 0 {
+		if !u.x.trailerPasses(name) {
 			continue
 		}
 		for _, v := range values {
 			b = appendField(b, name, v)
 		}
 	}
-	u.c.WriteWithin(u.x.e.options.StreamIdle)
-	_, err := u.c.Write(append(b, "\r\n"...))
-	return err
+	return u.send(append(b, "\r\n"...))
 }
