@@ -64,6 +64,14 @@ func retriesAgainstTable(t *T) {
 		c.Send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
 	}
 	o.wait(t, "the lucky one", func() bool { return len(o.heads) == 1 })
+	eventually(t, "the other one is routed", func() bool {
+		for _, e := range p.Live.Table().Backends()[0].Endpoints {
+			if e.Address != o.Address {
+				return e.InFlight() == 1
+			}
+		}
+		return false
+	})
 	p.Publish(route.Spec{})
 	for _, c := range both {
 		if a, _ := c.Final("GET"); a.Status != 200 || a.Body != "old" {
