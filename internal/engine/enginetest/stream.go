@@ -3,16 +3,13 @@ package enginetest
 import (
 	"bufio"
 	"crypto/sha256"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"strings"
 	"sync"
-	"time"
 )
 
 // stream are bodies on their way: what came is passed on at once, nothing is
@@ -22,11 +19,6 @@ var stream = features{
 	"both directions in turn, HTTP/1.1":                       pingPongH1,
 	"both directions in turn, HTTP/2":                         pingPongH2,
 	"every byte, both ways at once":                           everyByte,
-	"a stalled client stops the origin, HTTP/1.1":             func(t *T) { stalledClient(t, false) },
-	"a stalled client stops the origin, HTTP/2":               func(t *T) { stalledClient(t, true) },
-	"a stalled origin stops the client":                       stalledOrigin,
-	"an upload that the origin stops reading ends":            uploadUnread,
-	"an answer that the client stops reading ends":            answerUnread,
 }
 
 // answerPieces sends pieces of sizes around those of buffers. The origin goes on
@@ -239,144 +231,6 @@ func everyByte(t *T) {
 			if got := resp.Trailer.Get("X-Up"); got != fmt.Sprintf("%x", up.hash.Sum(nil)) {
 				t.Errorf("HTTP/2 %v, length %d: the request is not what was sent", h2, length)
 			}
-		}
-	}
-}
-
-// mostInSockets is more than four sockets hold, whatever the kernel grows them to.
-const mostInSockets = 64 * megabyte
-
-// pour writes until it blocks for a while and returns how much went in; the
-// error says that it never blocked.
-func pour(w interface {
-	io.Writer
-	SetWriteDeadline(time.Time) error
-}, piece string) (n int, err error) {
-	for n < mostInSockets {
-		w.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-		m, err := io.WriteString(w, piece)
-		n += m
-		if errors.Is(err, os.ErrDeadlineExceeded) {
-			w.SetWriteDeadline(time.Time{})
-			return n, nil
-		}
-		if err != nil {
-			return n, err
-		}
-	}
-	return n, fmt.Errorf("%d bytes went in and nobody took them", n)
-}
-
-// stalledClient does not read its endless answer: the origin must block, and go
-// on when the client does.
-func stalledClient(t *T, h2 bool) {
-	type report struct {
-		n   int
-		err error
-	}
-	poured := make(chan report, 1)
-	o := NewOrigin(t, func(e *Exchange) error {
-		e.Raw("HTTP/1.1 200 OK\r\n\r\n")
-		n, err := pour(e.Out, strings.Repeat("x", 64*kib))
-		poured <- report{n, err}
-		if err != nil {
-			return err
-		}
-		if err := e.Raw("the end"); err != nil {
-			poured <- report{0, err}
-		}
-		return ErrClose
-	})
-	p := t.Start(Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
-	resp, err := p.Client(h2).Get("https://a.test/")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	r := await(t, "the origin to block", poured)
-	if r.err != nil {
-		t.Fatal(r.err)
-	}
-	n, err := io.Copy(io.Discard, resp.Body)
-	if want := int64(r.n + len("the end")); err != nil || n != want {
-		t.Errorf("then %d bytes came, want %d (%v)", n, want, err)
-	}
-}
-
-// stalledOrigin does not read an upload that goes on and on.
-func stalledOrigin(t *T) {
-	read := make(chan struct{})
-	o := NewOrigin(t, func(e *Exchange) error {
-		if err := e.Await(read); err != nil {
-			return err
-		}
-		body, err := e.Body()
-		if err != nil {
-			return err
-		}
-		return e.Reply("200 OK", fmt.Sprint(len(body)))
-	})
-	p := t.Start(Setup{Spec: o.Spec()})
-	c := p.Dial()
-	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
-	piece := "10000\r\n" + strings.Repeat("x", 64*kib) + "\r\n"
-	n, err := pour(c, piece)
-	if err != nil {
-		t.Fatal(err)
-	}
-	close(read)
-	pieces := n / len(piece)
-	if rest := n % len(piece); rest > 0 {
-		c.Send(piece[rest:])
-		pieces++
-	}
-	c.Send("0\r\n\r\n")
-	if a, _ := c.Final("POST"); a.Status != 200 || a.Body != fmt.Sprint(pieces*64*kib) {
-		t.Errorf("got %+v, want %d bytes", a, pieces*64*kib)
-	}
-}
-
-// uploadUnread has an origin that keeps its connection and reads nothing.
-func uploadUnread(t *T) {
-	end := make(chan struct{})
-	defer close(end)
-	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error { e.Await(end); return ErrClose })))
-	c := p.Dial()
-	c.Send(fmt.Sprintf("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n", mostInSockets))
-	if _, err := pour(c, strings.Repeat("x", 64*kib)); err != nil && !isReset(err) {
-		t.Fatal(err)
-	}
-	a, _ := c.Final("POST")
-	if want := "504 Gateway Timeout: the backend stopped reading the request\n"; a.Status != 504 || a.Body != want || !a.Close {
-		t.Errorf("got %+v", a)
-	}
-	if got := p.Metrics.UpstreamTimeouts.Load(); got != 1 {
-		t.Errorf("%d upstream timeouts counted, want 1", got)
-	}
-}
-
-// answerUnread has clients that do not take their endless answer: it ends, and
-// the origin is released and not blamed.
-func answerUnread(t *T) {
-	released := make(chan error, 1)
-	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
-		e.Raw("HTTP/1.1 200 OK\r\n\r\n")
-		piece := strings.Repeat("x", 64*kib)
-		for {
-			if _, err := io.WriteString(e.Out, piece); err != nil {
-				released <- err
-				return err
-			}
-		}
-	})))
-	p.Dial().Send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n")
-	await(t, "the end of an answer that nobody takes, HTTP/1.1", released)
-	h := p.DialH2(1000)
-	h.open(true, h2Request("GET", "a.test", "/")...)
-	await(t, "the end of an answer that nobody takes, HTTP/2", released)
-	for n := range 2 {
-		if r := p.Record(n + 1); r.Truncated {
-			t.Errorf("record %d blames the origin", n+1)
 		}
 	}
 }

@@ -43,6 +43,7 @@ var subjects = map[string]features{
 	"reuse":    reuse,
 	"routing":  routing,
 	"secure":   secure,
+	"stall":    stall,
 	"stream":   stream,
 	"trailers": trailers,
 	"tunnel":   tunnels,
