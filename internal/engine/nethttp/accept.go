@@ -29,6 +29,8 @@ type counted struct {
 
 	mu       sync.Mutex
 	explicit bool // a write deadline was set from outside: it holds as it is
+	aborted  bool // and it is past: for good
+	moved    bool // the deadline is not what writer believes
 }
 
 func (e *Engine) count(c net.Conn) *counted {
@@ -58,6 +60,9 @@ func (c *counted) Write(p []byte) (int, error) {
 	}
 	c.writing.Lock()
 	defer c.writing.Unlock()
+	if c.wasMoved() {
+		c.writer = progress.Writer{}
+	}
 	return c.writer.Write(c.TCPConn, p, c.engine.options.StreamIdle, func() error {
 		if c.isExplicit() {
 			return os.ErrDeadlineExceeded
@@ -72,16 +77,27 @@ func (c *counted) isExplicit() bool {
 	return c.explicit
 }
 
+// wasMoved reports, once, that somebody else had set a write deadline.
+func (c *counted) wasMoved() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	moved := c.moved
+	c.moved = false
+	return moved
+}
+
 // SetWriteDeadline sets a deadline that writes obey from then on, as the end of a
-// TLS connection needs it, and as an abort does. The zero time, which net/http sets
-// after each request, changes nothing: Write sees to its own deadline.
+// TLS connection needs it, and as an abort does. The zero time takes it away, but
+// not that of an abort: net/http sets it after each request, and Write sees to a
+// deadline of its own.
 func (c *counted) SetWriteDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if t.IsZero() {
+		c.explicit = c.aborted
 		return nil
 	}
-	c.mu.Lock()
-	c.explicit = true
-	c.mu.Unlock()
+	c.explicit, c.moved, c.aborted = true, true, c.aborted || isPast(t)
 	return c.TCPConn.SetWriteDeadline(t)
 }
 
