@@ -27,6 +27,7 @@ var timeouts = features{
 	"a head that comes by drops":                                headByDrops,
 	"a second head that does not end":                           secondHeadNever,
 	"half a next head does not end the exchange before it":      halfNextHead,
+	"what bounds a head does not bound a connection":            longLived,
 	"an idle connection":                                        idleClient,
 	"a connection that says nothing":                            mute,
 	"a tunnel that is silent in both directions":                tunnelIdle,
@@ -307,6 +308,27 @@ func secondHeadNever(t *T) {
 		began := time.Now()
 		c.Send(halfHead)
 		wantClosedAfter(t, c, short-50*time.Millisecond, began)
+	}
+}
+
+// longLived has connections of all kinds serve for longer than a head may take.
+func longLived(t *T) {
+	p := t.Start(with(func(o *engine.Options) { shortHeader(o); o.HandshakeTimeout = short }, NewOrigin(t, Text("ok"))))
+	plain, secure, h2, h2TLS := p.Dial(), p.DialTLS("a.test"), p.DialH2(0), p.DialH2TLS("a.test")
+	for n := range 4 {
+		for say, c := range map[string]*Raw{"HTTP/1.1": plain, "HTTP/1.1 over TLS": secure} {
+			if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
+				t.Errorf("%s, request %d: got %+v", say, n+1, a)
+			}
+		}
+		for say, h := range map[string]*rawH2{"HTTP/2": h2, "HTTP/2 over TLS": h2TLS} {
+			if a := h.get("a.test", "/"); a.status() != "200" {
+				t.Errorf("%s, request %d: got %+v", say, n+1, a)
+			}
+		}
+		if !silent(plain, plain.In, short/2) {
+			t.Fatal("the connection ended")
+		}
 	}
 }
 
