@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race e2e interop bench fuzz lint clean
+.PHONY: help demo build test check race slow e2e interop bench fuzz lint clean
 
 # The version of the one tool that is not part of Go. It is built from source at
 # its first use, which takes a minute or two, and kept in .cache.
@@ -35,6 +35,9 @@ check: ## format and go vet
 race: ## go test ./... with the race detector
 	@[ -n '$(RACE)' ] || echo 'no C compiler: the tests run without the race detector'
 	go test $(RACE) ./...
+
+slow: ## the suite of the engines with ten times the repetitions (about a minute)
+	RAMJET_SLOW=1 go test $(RACE) -count=1 -timeout 20m ./internal/engine/...
 
 e2e: ## the real binary as a child process (about half a minute)
 	go test -tags e2e -count=1 ./test/e2e
