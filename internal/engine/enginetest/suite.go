@@ -38,6 +38,7 @@ var subjects = map[string]features{
 	"http2":    http2Features,
 	"limits":   limits,
 	"numbers":  numbers,
+	"proxied":  proxied,
 	"publish":  publishing,
 	"replies":  replies,
 	"reuse":    reuse,
