@@ -44,6 +44,9 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	for _, w := range unknownVariables(environ) {
 		logger.Warn(w)
 	}
+	// A log collector that dies closes our standard output; the write then fails, and
+	// must not end the process as it would by default.
+	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	defer signal.Stop(signals)

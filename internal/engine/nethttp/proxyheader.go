@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"log/slog"
@@ -57,7 +58,7 @@ func readProxyHeader(c *counted, within time.Duration) error {
 		if !parser.Done() {
 			continue
 		}
-		c.early = buf[used:n:n]
+		c.early = bytes.Clone(buf[used:n])
 		if h := parser.Header(); !h.Local {
 			c.source = net.TCPAddrFromAddrPort(h.Source)
 		}
