@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"net/http"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,6 +37,7 @@ type Pools struct {
 	dialer  net.Dialer
 	byAddr  sync.Map // string -> *pool
 	named   atomic.Pointer[map[string]bool]
+	leavers leavers
 	stop    chan struct{}
 	done    sync.WaitGroup
 	closed  atomic.Bool
@@ -50,10 +50,8 @@ type pool struct {
 	// sends 100 (RFC 9110 §15.2).
 	http10 atomic.Bool
 
-	h2Once sync.Once
-	h2     *http.Transport
-
 	mu      sync.Mutex
+	h2      *http2  // nil = none was ever asked for
 	idle    []*Conn // most recently used last
 	retired bool    // the endpoint left the table: nothing is kept any more
 }
@@ -70,7 +68,8 @@ func New(options Options) *Pools {
 }
 
 // Close closes every idle connection, makes later Puts close theirs, and waits
-// for the janitor. Connections in use are left to their users.
+// for the janitor. HTTP/1.1 connections in use are left to their users; those of
+// HTTP/2 are closed.
 func (p *Pools) Close() {
 	if p.closed.Swap(true) {
 		return
@@ -78,6 +77,7 @@ func (p *Pools) Close() {
 	close(p.stop)
 	p.done.Wait()
 	p.Retain(nil)
+	p.leavers.closeAll()
 }
 
 // Retain drops the idle connections to every endpoint whose address is not
@@ -126,8 +126,10 @@ func (p *Pools) of(address string) *pool {
 	v, _ := p.byAddr.LoadOrStore(address, q)
 	q = v.(*pool)
 	// A request that began before the table changed may name an endpoint that
-	// has gone: it is served, and nothing of it is kept.
+	// has gone: it is served, and nothing of it is kept, not even the pool: the
+	// endpoint may come back.
 	if named := p.named.Load(); named != nil && !(*named)[address] {
+		p.byAddr.CompareAndDelete(address, q)
 		q.retire()
 	}
 	return q
@@ -188,13 +190,16 @@ func (q *pool) put(c *Conn) {
 func (q *pool) retire() {
 	q.mu.Lock()
 	q.retired = true
-	idle := q.idle
+	idle, h2 := q.idle, q.h2
 	q.idle = nil
 	q.mu.Unlock()
 	for _, c := range idle {
 		c.Close()
 	}
-	q.closeH2()
+	if h2 != nil {
+		q.owner.leave(h2)
+		h2.closeIdle()
+	}
 }
 
 // janitor closes, once a second, what servers have hung up on and what idled
@@ -210,6 +215,7 @@ func (p *Pools) janitor() {
 			for _, q := range p.all() {
 				q.sweep(now)
 			}
+			p.leavers.sweep()
 		}
 	}
 }

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"ramjet.dev/ingress/internal/deadline"
 	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/engine/mirror"
 	"ramjet.dev/ingress/internal/http1"
@@ -24,9 +23,16 @@ import (
 func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	ctx, cancel := context.WithCancel(x.r.Context())
 	defer cancel()
-	s := &stream{x: x, idle: newIdleTimer(x.e.options.StreamIdle, cancel)}
-	defer s.idle.stop()
+	s := &stream{x: x}
+	s.idle = newIdleTimer(x.e.options.StreamIdle, func() {
+		s.silent = s.body != nil && s.body.waiting.Load()
+		cancel()
+		if s.silent {
+			x.stopReading() // the transport notices that it is cancelled between two reads
+		}
+	})
 	defer func() {
+		s.idle.stop()
 		cancel()
 		s.body.end()
 	}()
@@ -37,8 +43,12 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	if err != nil {
 		return s.failed(err)
 	}
-	defer resp.Body.Close()
+	defer func() {
+		cancel() // else Close waits for a body that the client may never send
+		resp.Body.Close()
+	}()
 	x.rec.Answered, x.rec.Latency = true, time.Since(sent)
+	s.idle.touch()
 	s.relay(resp)
 	return answered, nil
 }
@@ -48,6 +58,8 @@ type stream struct {
 	x    *exchange
 	body *streamBody // nil without one
 	idle *idleTimer
+	// silent is set, before idle has fired, when it was the client's turn.
+	silent bool
 
 	mu   sync.Mutex // the transport reports interim responses from a goroutine of its own
 	many int        // interim responses so far
@@ -79,6 +91,7 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 			http.NewResponseController(x.w).EnableFullDuplex()
 		}
 		x.begun = true
+		s.idle.touch()
 		s.body = &streamBody{x: x, idle: s.idle}
 		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, x.r.Trailer
 	}
@@ -89,10 +102,11 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 // must not close the client's: a body of which nothing was read can be sent to
 // another endpoint. The transport may read on after the response; end stops that.
 type streamBody struct {
-	x     *exchange
-	idle  *idleTimer
-	taken atomic.Bool
-	gone  atomic.Bool // the client broke off
+	x       *exchange
+	idle    *idleTimer
+	taken   atomic.Bool
+	waiting atomic.Bool // a read of the client's body is going on
+	gone    atomic.Bool // the client broke off
 
 	mu   sync.Mutex // held while the client's body is read
 	over bool
@@ -107,19 +121,23 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	if b.over {
 		return 0, errOver
 	}
+	b.waiting.Store(true)
 	n, err := b.x.r.Body.Read(p)
+	b.waiting.Store(false)
 	if err == io.EOF {
 		b.x.allRead.Store(true)
+		b.idle.rest() // the backend may take until --response-timeout to answer
+	} else {
+		b.idle.touch()
 	}
 	if n > 0 || err == io.EOF {
 		b.taken.Store(true)
 		b.x.bytesIn.Add(int64(n))
 		b.x.shadow.add(p[:n], err == io.EOF)
 	}
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF && !b.idle.fired.Load() {
 		b.gone.Store(true)
 	}
-	b.idle.touch()
 	return n, err
 }
 
@@ -184,6 +202,10 @@ func (s *stream) failed(err error) (outcome, error) {
 	switch {
 	case errors.As(err, &bad):
 		x.reply(bad.reply)
+	case s.deadlineOver(err):
+		s.deadlineExceeded()
+	case s.idle.fired.Load() && s.silent && !isGRPC(x.r.Header["Content-Type"]):
+		x.reply(engine.ReplyBodyStalled)
 	case isTimeout(err) || s.idle.fired.Load():
 		x.e.metrics.UpstreamTimeouts.Inc()
 		x.reply(engine.ReplyResponseTimeout)
@@ -198,35 +220,22 @@ func (s *stream) relay(resp *http.Response) {
 	x := s.x
 	h := x.w.Header()
 	forwardFields(h, resp.Header)
-	for _, name := range []string{"Content-Type", "Date"} {
-		if _, ok := h[name]; !ok {
-			h[name] = nil
-		}
-	}
+	s.fieldsOfServer(h)
 	x.rec.Status = resp.StatusCode
 	x.announceClose(h)
 	x.w.WriteHeader(resp.StatusCode)
-	buf := upstream.GetSmall()
-	defer func() { upstream.PutBuffer(buf) }()
 	w := bodyWriter{x: x}
-	for {
-		n, err := resp.Body.Read(*buf)
-		s.idle.touch()
-		if n > 0 {
-			if err := w.write((*buf)[:n], err == io.EOF); err != nil {
-				panic(errAbandon)
-			}
+	// A stream may be silent for long after its head. A head that ends its stream,
+	// the form of a gRPC error without a message, has to stay one, and is sent on
+	// when it is known that nothing follows.
+	if resp.ContentLength != 0 {
+		if err := w.flush(); err != nil {
+			panic(errAbandon)
 		}
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			s.broken(err)
-		}
-		if n == len(*buf) && n == upstream.Small {
-			upstream.PutBuffer(buf)
-			buf = upstream.GetLarge()
-		}
+	}
+	if err := s.relayBody(&w, resp); err != nil {
+		s.broken(&w, resp, err)
+		return
 	}
 	var trailers []http1.Field
 	for name, values := range resp.Trailer {
@@ -241,16 +250,62 @@ func (s *stream) relay(resp *http.Response) {
 	}
 }
 
-// broken ends a response that broke off.
-func (s *stream) broken(err error) {
-	x := s.x
-	if !x.clientGone() && (s.body == nil || !s.body.gone.Load()) {
-		x.rec.Truncated = true
-		x.e.metrics.UpstreamTruncated.Inc()
-		x.e.log.Debug("an HTTP/2 endpoint broke off its response", "backend", x.rec.Plan.Backend.Name,
-			"endpoint", x.rec.Endpoint.Address, "error", err)
+// fieldsOfServer keeps net/http from adding fields of its own.
+func (s *stream) fieldsOfServer(h http.Header) {
+	names := []string{"Content-Type", "Date", "Content-Length"}
+	if s.x.r.ProtoMajor == 1 {
+		names = names[:2] // the length is the framing there
 	}
-	panic(errAbandon)
+	for _, name := range names {
+		if _, ok := h[name]; !ok {
+			h[name] = nil
+		}
+	}
+}
+
+// relayBody streams the body; the error is one of the endpoint's side.
+func (s *stream) relayBody(w *bodyWriter, resp *http.Response) error {
+	buf := upstream.GetSmall()
+	defer func() { upstream.PutBuffer(buf) }()
+	for {
+		n, err := resp.Body.Read(*buf)
+		s.idle.touch()
+		if n > 0 {
+			if err := w.write((*buf)[:n], err == io.EOF); err != nil {
+				panic(errAbandon)
+			}
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if n == len(*buf) && n == upstream.Small {
+			upstream.PutBuffer(buf)
+			buf = upstream.GetLarge()
+		}
+	}
+}
+
+// broken ends a response that broke off. A gRPC client is told in the trailers: it
+// would take the reset, the only one that net/http has, for a fault of its own or
+// of the protocol, and not try again.
+func (s *stream) broken(w *bodyWriter, resp *http.Response, err error) {
+	x := s.x
+	if x.clientGone() || s.body != nil && s.body.gone.Load() {
+		panic(errAbandon)
+	}
+	x.rec.Truncated = true
+	x.e.metrics.UpstreamTruncated.Inc()
+	if s.idle.fired.Load() {
+		x.e.metrics.UpstreamTimeouts.Inc()
+	}
+	x.e.log.Debug("an HTTP/2 endpoint broke off its response", "backend", x.rec.Plan.Backend.Name,
+		"endpoint", x.rec.Endpoint.Address, "error", err)
+	if x.r.ProtoMajor == 1 || !isGRPC(resp.Header["Content-Type"]) || w.trailers(s.grpcBroken(err), nil) != nil {
+		panic(errAbandon)
+	}
 }
 
 // forwardFields copies the response fields that may pass.
@@ -259,44 +314,5 @@ func forwardFields(to, from http.Header) {
 		if engine.ResponseField(name) != engine.FieldDrop {
 			to[name] = values
 		}
-	}
-}
-
-// idleTimer cancels a stream on which no byte moved for a while, in either
-// direction.
-type idleTimer struct {
-	within time.Duration
-	fired  atomic.Bool
-	timer  *time.Timer
-
-	mu sync.Mutex // both directions touch
-	at deadline.Lazy
-}
-
-func newIdleTimer(within time.Duration, cancel context.CancelFunc) *idleTimer {
-	t := &idleTimer{within: within}
-	if within > 0 {
-		t.timer = time.AfterFunc(within, func() {
-			t.fired.Store(true)
-			cancel()
-		})
-	}
-	return t
-}
-
-func (t *idleTimer) touch() {
-	if t.timer == nil || t.fired.Load() {
-		return
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if _, change := t.at.Next(time.Now(), t.within); change {
-		t.timer.Reset(t.within + t.within/8)
-	}
-}
-
-func (t *idleTimer) stop() {
-	if t.timer != nil {
-		t.timer.Stop()
 	}
 }
