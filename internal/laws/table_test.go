@@ -178,6 +178,7 @@ var table = map[string]rule{
 			"internal/upstream":          "the suite makes the pools of the engine under test",
 			"golang.org/x/net":           "HPACK, to send HTTP/2 frames that no client library sends",
 			"github.com/coder/websocket": "a real WebSocket through an upgrade",
+			"google.golang.org/grpc":     "a gRPC server and client that are not ours",
 		},
 	},
 }

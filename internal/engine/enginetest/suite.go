@@ -35,6 +35,7 @@ var subjects = map[string]features{
 	"early":    early,
 	"exchange": exchanges,
 	"gone":     gone,
+	"grpc":     grpcFeatures,
 	"http2":    http2Features,
 	"limits":   limits,
 	"numbers":  numbers,
