@@ -25,6 +25,7 @@ var reuse = features{
 	"closed on its first request":                     closedFresh,
 	"answered badly on a used connection":             badOnUsed,
 	"spoken to while idle":                            spokenTo,
+	"bytes behind an answer":                          bytesBehind,
 	"an endpoint that leaves the table":               endpointLeaves,
 }
 
@@ -291,6 +292,29 @@ func spokenTo(t *T) {
 	}
 	if got := o.Conns(); got != 10 {
 		t.Errorf("10 requests over %d connections, want 10", got)
+	}
+}
+
+// bytesBehind: an answer with something behind it ends the use of a connection,
+// even if all of it was read with the answer.
+func bytesBehind(t *T) {
+	for _, answer := range []string{
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Le",
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n\r\n",
+		"HTTP/1.1 204 No Content\r\n\r\nx",
+		"HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\nok",
+	} {
+		o := NewOrigin(t, func(e *Exchange) error { return e.Raw(answer) })
+		p := t.Start(Setup{Spec: o.Spec()})
+		c := p.Dial()
+		for range 3 {
+			if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status > 304 {
+				t.Fatalf("%q: got %+v", answer, a)
+			}
+		}
+		if got := o.Conns(); got != 3 {
+			t.Errorf("%q: 3 requests over %d connections, want 3", answer, got)
+		}
 	}
 }
 

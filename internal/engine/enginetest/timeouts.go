@@ -32,6 +32,7 @@ var timeouts = features{
 	"a connection that says nothing":                            mute,
 	"a tunnel that is silent in both directions":                tunnelIdle,
 	"a tunnel that one direction keeps alive":                   tunnelOneWay,
+	"a client that sends on before it listens":                  sendsOn,
 	"a TLS handshake that does not come":                        muteTLS,
 }
 
