@@ -50,6 +50,13 @@ func TestHTTP2Late(t *testing.T) {
 	}
 }
 
+// What clients read slowly is not collected here.
+func TestHTTP2Streams(t *testing.T) {
+	if n := newHTTP2(Options{}).transport.HTTP2.MaxReceiveBufferPerStream; n == 0 || n > 1<<20 {
+		t.Errorf("a stream may fill %d bytes", n)
+	}
+}
+
 // A gRPC server takes pings of HTTP/2 on a silent stream for abuse: what notices a
 // dead peer must be TCP.
 func TestNoPings(t *testing.T) {

@@ -246,25 +246,6 @@ func grpcReset(t *T) {
 	}
 }
 
-// h2cServer is net/http as an HTTP/2 backend without TLS.
-func h2cServer(t *T, handler http.HandlerFunc) route.Spec {
-	t.Helper()
-	l := listen(t)
-	protocols := new(http.Protocols)
-	protocols.SetUnencryptedHTTP2(true)
-	s := &http.Server{Handler: handler, Protocols: protocols}
-	served := make(chan struct{})
-	go func() {
-		defer close(served)
-		_ = s.Serve(l)
-	}()
-	t.Cleanup(func() {
-		s.Close()
-		<-served
-	})
-	return grpcSpec(l.Addr().String())
-}
-
 // grpcDrain: the client is told to go elsewhere, and the call in flight goes on.
 func grpcDrain(t *T) {
 	b := newGRPC(t, &grpcService{})

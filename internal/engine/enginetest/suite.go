@@ -36,6 +36,7 @@ var subjects = map[string]features{
 	"exchange": exchanges,
 	"gone":     gone,
 	"grpc":     grpcFeatures,
+	"h2c":      h2Backend,
 	"http2":    http2Features,
 	"limits":   limits,
 	"numbers":  numbers,

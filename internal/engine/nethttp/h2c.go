@@ -22,22 +22,19 @@ import (
 // attemptH2 is an attempt over cleartext HTTP/2, the protocol of gRPC backends.
 func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	ctx, cancel := context.WithCancel(x.r.Context())
-	defer cancel()
-	s := &stream{x: x}
-	s.idle = newIdleTimer(x.e.options.StreamIdle, func() {
-		s.silent = s.body != nil && s.body.waiting.Load()
-		cancel()
-		if s.silent {
-			x.stopReading() // the transport notices that it is cancelled between two reads
-		}
-	})
+	s := &stream{x: x, start: x.rec.Start}
+	s.idle = newIdleTimer(x.e.options.StreamIdle, func() { s.giveUp(cancel) })
+	defer x.watchH2(cancel)()
 	defer func() {
 		s.idle.stop()
 		cancel()
 		s.body.end()
 	}()
-	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{Got1xxResponse: s.interim})
-	sent := time.Now()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		Got1xxResponse: s.interim,
+		WroteHeaders:   s.wrote,
+		WroteRequest:   func(httptrace.WroteRequestInfo) { s.wrote() },
+	})
 	resp, err := x.e.pools.HTTP2(ep.Address).RoundTrip(s.request(ctx, ep))
 	s.endInterim()
 	if err != nil {
@@ -47,10 +44,28 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 		cancel() // else Close waits for a body that the client may never send
 		resp.Body.Close()
 	}()
-	x.rec.Answered, x.rec.Latency = true, time.Since(sent)
+	x.rec.Answered, x.rec.Latency = true, s.latency()
+	if resp.StatusCode < 200 || resp.StatusCode > 999 {
+		x.reply(engine.ReplyBadResponse)
+		return answered, nil
+	}
 	s.idle.touch()
 	s.relay(resp)
 	return answered, nil
+}
+
+// watchH2 makes cancel be called when an HTTP/1 client goes away, until the result
+// is called; the context of a request over HTTP/2 ends by itself.
+func (x *exchange) watchH2(cancel context.CancelFunc) (stop func()) {
+	g := x.client.gate
+	if g == nil || x.r.ProtoMajor != 1 {
+		return func() {}
+	}
+	g.cancel.Store(&cancel)
+	if g.gone.Load() {
+		cancel()
+	}
+	return func() { g.cancel.Store(nil) }
 }
 
 // stream is an exchange with an HTTP/2 backend.
@@ -58,12 +73,37 @@ type stream struct {
 	x    *exchange
 	body *streamBody // nil without one
 	idle *idleTimer
-	// silent is set, before idle has fired, when it was the client's turn.
-	silent bool
+	// silent is set, before an idle stream is cancelled, when it was the client's turn.
+	silent atomic.Bool
+	// start is when the exchange began; sent is when the request had been sent, as
+	// far as it was then, in nanoseconds since.
+	start time.Time
+	sent  atomic.Int64
 
-	mu   sync.Mutex // the transport reports interim responses from a goroutine of its own
-	many int        // interim responses so far
-	over bool       // no more of them: the exchange goes on without the transport
+	mu    sync.Mutex    // the transport reports interim responses from a goroutine of its own
+	many  int           // interim responses so far
+	over  bool          // no more of them: the exchange goes on without the transport
+	wrong *engine.Reply // what was wrong with one of them
+}
+
+// wrote notes that the head, or all of the request, has been sent. The transport
+// may say so when the exchange is over.
+func (s *stream) wrote() { s.sent.Store(int64(time.Since(s.start))) }
+
+// latency counts from the end of the request, if it has been sent to its end.
+func (s *stream) latency() time.Duration {
+	return max(time.Since(s.start)-time.Duration(s.sent.Load()), 0)
+}
+
+// giveUp ends the stream when it has been idle for too long. The transport notices
+// that it is cancelled between two reads of the body.
+func (s *stream) giveUp(cancel context.CancelFunc) {
+	waiting := s.body != nil && s.body.waiting.Load()
+	s.silent.Store(waiting)
+	cancel()
+	if waiting {
+		s.x.stopReading()
+	}
 }
 
 // request is the request as it goes upstream.
@@ -92,69 +132,10 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 		}
 		x.begun = true
 		s.idle.touch()
-		s.body = &streamBody{x: x, idle: s.idle}
-		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, x.r.Trailer
+		s.body = &streamBody{x: x, idle: s.idle, trailer: x.announcedTrailer()}
+		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, s.body.trailer
 	}
 	return r.WithContext(ctx)
-}
-
-// streamBody reads the client's body for the transport, which may close it but
-// must not close the client's: a body of which nothing was read can be sent to
-// another endpoint. The transport may read on after the response; end stops that.
-type streamBody struct {
-	x       *exchange
-	idle    *idleTimer
-	taken   atomic.Bool
-	waiting atomic.Bool // a read of the client's body is going on
-	gone    atomic.Bool // the client broke off
-
-	mu   sync.Mutex // held while the client's body is read
-	over bool
-}
-
-// errOver is what the transport reads once the exchange has ended.
-var errOver = errors.New("the exchange is over")
-
-func (b *streamBody) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.over {
-		return 0, errOver
-	}
-	b.waiting.Store(true)
-	n, err := b.x.r.Body.Read(p)
-	b.waiting.Store(false)
-	if err == io.EOF {
-		b.x.allRead.Store(true)
-		b.idle.rest() // the backend may take until --response-timeout to answer
-	} else {
-		b.idle.touch()
-	}
-	if n > 0 || err == io.EOF {
-		b.taken.Store(true)
-		b.x.bytesIn.Add(int64(n))
-		b.x.shadow.add(p[:n], err == io.EOF)
-	}
-	if err != nil && err != io.EOF && !b.idle.fired.Load() {
-		b.gone.Store(true)
-	}
-	return n, err
-}
-
-func (b *streamBody) Close() error { return nil }
-
-// end makes this attempt's body end: no read is going on when it returns, and none
-// will be. The client's connection is of no further use if one was.
-func (b *streamBody) end() {
-	if b == nil {
-		return
-	}
-	if b.taken.Load() && !b.x.allRead.Load() || !b.mu.TryLock() {
-		b.x.stopReading()
-		b.mu.Lock()
-	}
-	b.over = true
-	b.mu.Unlock()
 }
 
 // interim relays a 1xx response.
@@ -164,8 +145,15 @@ func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
 	if s.over {
 		return nil
 	}
-	if s.many++; s.many > engine.MaxInterim {
-		return &badResponse{engine.ReplyTooMany1xx}
+	s.many++
+	switch {
+	case code == http.StatusSwitchingProtocols: // HTTP/2 has no such thing (RFC 9113 section 8.6)
+		s.wrong = engine.ReplyUnaskedSwitch
+	case s.many > engine.MaxInterim:
+		s.wrong = engine.ReplyTooMany1xx
+	}
+	if s.wrong != nil {
+		return &badResponse{s.wrong}
 	}
 	if code == http.StatusContinue || !s.x.r.ProtoAtLeast(1, 1) {
 		return nil // net/http asks the client for the body when it is read
@@ -188,9 +176,13 @@ func (s *stream) endInterim() {
 func (s *stream) failed(err error) (outcome, error) {
 	x := s.x
 	x.checkClient()
-	if s.body != nil && s.body.gone.Load() {
+	if reply, gone := s.body.clientFault(); gone {
 		x.rec.Status = engine.StatusClientGone
 		panic(errAbandon)
+	} else if reply != nil {
+		s.body.end()
+		x.reply(reply)
+		return answered, nil
 	}
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" && (s.body == nil || !s.body.taken.Load()) {
@@ -198,13 +190,15 @@ func (s *stream) failed(err error) (outcome, error) {
 	}
 	x.e.log.Debug("an HTTP/2 endpoint did not answer", "backend", x.rec.Plan.Backend.Name,
 		"endpoint", x.rec.Endpoint.Address, "error", err)
-	var bad *badResponse
+	s.mu.Lock()
+	wrong := s.wrong
+	s.mu.Unlock()
 	switch {
-	case errors.As(err, &bad):
-		x.reply(bad.reply)
+	case wrong != nil:
+		x.reply(wrong)
 	case s.deadlineOver(err):
 		s.deadlineExceeded()
-	case s.idle.fired.Load() && s.silent && !isGRPC(x.r.Header["Content-Type"]):
+	case s.idle.fired.Load() && s.silent.Load() && !isGRPC(x.r.Header["Content-Type"]):
 		x.reply(engine.ReplyBodyStalled)
 	case isTimeout(err) || s.idle.fired.Load():
 		x.e.metrics.UpstreamTimeouts.Inc()
@@ -293,7 +287,7 @@ func (s *stream) relayBody(w *bodyWriter, resp *http.Response) error {
 // of the protocol, and not try again.
 func (s *stream) broken(w *bodyWriter, resp *http.Response, err error) {
 	x := s.x
-	if x.clientGone() || s.body != nil && s.body.gone.Load() {
+	if reply, gone := s.body.clientFault(); gone || reply != nil || x.clientGone() {
 		panic(errAbandon)
 	}
 	x.rec.Truncated = true

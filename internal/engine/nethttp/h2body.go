@@ -1,0 +1,109 @@
+package nethttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+
+	"ramjet.dev/ingress/internal/engine"
+)
+
+// streamBody reads the client's body for the transport, which may close it but
+// must not close the client's: a body of which nothing was read can be sent to
+// another endpoint. The transport may read on after the response; end stops that.
+type streamBody struct {
+	x       *exchange
+	idle    *idleTimer
+	trailer http.Header // announced; gets its values at the end of the body
+	taken   atomic.Bool
+	waiting atomic.Bool // a read of the client's body is going on
+	fault   atomic.Pointer[bodyFault]
+
+	mu   sync.Mutex // held while the client's body is read
+	over bool
+}
+
+// bodyFault is what a client did to its body: it broke off, or what the reply says.
+type bodyFault struct {
+	reply *engine.Reply
+	gone  bool
+}
+
+// errOver is what the transport reads once the exchange has ended.
+var errOver = errors.New("the exchange is over")
+
+// Read belongs to the transport.
+func (b *streamBody) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.waiting.Store(true)
+	defer b.waiting.Store(false)
+	if b.over || b.idle.fired.Load() {
+		return 0, errOver
+	}
+	n, err := b.x.r.Body.Read(p)
+	if n > 0 || err == io.EOF {
+		b.taken.Store(true)
+		b.x.bytesIn.Add(int64(n))
+		b.x.shadow.add(p[:n], err == io.EOF)
+	}
+	switch {
+	case err == io.EOF:
+		b.x.allRead.Store(true)
+		b.idle.rest() // the backend may take until --response-timeout to answer
+		for name := range b.trailer {
+			b.trailer[name] = b.x.r.Trailer[name]
+		}
+	case err == nil:
+		b.idle.touch()
+	case !b.over && !b.idle.fired.Load():
+		reply, gone := clientFault(err)
+		b.fault.Store(&bodyFault{reply, gone})
+	}
+	return n, err
+}
+
+// Close does nothing; see end.
+func (b *streamBody) Close() error { return nil }
+
+// clientFault says what the client did wrong: see the function of that name.
+func (b *streamBody) clientFault() (reply *engine.Reply, gone bool) {
+	if b == nil {
+		return nil, false
+	}
+	if f := b.fault.Load(); f != nil {
+		return f.reply, f.gone
+	}
+	return nil, false
+}
+
+// end makes this attempt's body end: no read is going on when it returns, and none
+// will be. The client's connection is of no further use if one was.
+func (b *streamBody) end() {
+	if b == nil {
+		return
+	}
+	if b.taken.Load() && !b.x.allRead.Load() || !b.mu.TryLock() {
+		b.x.stopReading()
+		b.mu.Lock()
+	}
+	b.over = true
+	b.mu.Unlock()
+}
+
+// announcedTrailer is the trailer that a request announces, as far as it goes
+// upstream and without its values.
+func (x *exchange) announcedTrailer() http.Header {
+	var h http.Header
+	for name := range x.r.Trailer {
+		if x.trailerPasses(name) {
+			if h == nil {
+				h = make(http.Header)
+			}
+			h[name] = nil
+		}
+	}
+	return h
+}
