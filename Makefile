@@ -11,7 +11,7 @@ GOLANGCI_VERSION := v2.15.0
 GOLANGCI := .cache/golangci-lint-$(GOLANGCI_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
-FUZZTIME ?= 10s
+FUZZRUNS ?= 200000x
 # All build tags of tests; make vet and make lint look at these files too.
 TAGS := e2e,interop
 # The race detector needs a C compiler.
@@ -50,8 +50,8 @@ bench: ## the micro-benchmarks, one pass
 	@echo
 	@echo 'Against nginx (needs nginx, wrk, nghttp2-client): bench/compare.sh, see bench/README.md'
 
-fuzz: ## each fuzz target for FUZZTIME (10s)
-	test/fuzz $(FUZZTIME)
+fuzz: ## each fuzz target with FUZZRUNS inputs (200000x)
+	test/fuzz $(FUZZRUNS)
 
 lint: $(GOLANGCI)/golangci-lint ## golangci-lint with .golangci.yml
 	$(GOLANGCI)/golangci-lint run ./...
