@@ -30,6 +30,7 @@ type features map[string]func(*T)
 // subjects is the suite; each file of this package brings one or two.
 var subjects = map[string]features{
 	"broken":   broken,
+	"canary":   canary,
 	"connect":  connect,
 	"drain":    drain,
 	"early":    early,
