@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"syscall"
 )
 
@@ -36,11 +37,27 @@ func listen(c config, tls bool) (l listeners, err error) {
 		if !one.on {
 			continue
 		}
-		if *one.at, err = net.Listen("tcp", one.want.address); err != nil {
+		if *one.at, err = net.Listen(network(one.want.address), one.want.address); err != nil {
 			return l, listenError(one.flag, one.want.address, err)
 		}
 	}
+	if l.http == nil && l.https == nil {
+		return l, errors.New("nothing to serve on: there are no certificates, so that --https is not bound unless it is given, and --no-http is set: drop --no-http, add certificates, or give --https")
+	}
 	return l, nil
+}
+
+// network keeps an IPv4 address from being bound for IPv6 too: who writes 0.0.0.0 and
+// filters IPv4 would not know of the other door.
+func network(address string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return "tcp"
+	}
+	if ip, err := netip.ParseAddr(host); err == nil && ip.Is4() {
+		return "tcp4"
+	}
+	return "tcp"
 }
 
 func (l listeners) close() {

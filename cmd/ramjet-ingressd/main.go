@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"os/signal"
 	"runtime"
@@ -40,7 +41,8 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	if c.workerThreads > 0 {
 		runtime.GOMAXPROCS(c.workerThreads)
 	}
-	logger := newLogger(c, stderr)
+	logger, sink := newLogger(c, stderr)
+	defer flush(sink)
 	for _, w := range unknownVariables(environ) {
 		logger.Warn(w)
 	}
@@ -48,7 +50,7 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	// must not end the process as it would by default.
 	signal.Ignore(syscall.SIGPIPE)
 	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(signals)
 
 	d, err := start(c, logger, stdout)
@@ -56,16 +58,29 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 		refuse(stderr, err)
 		return exitRefused
 	}
-	s := <-signals
+	s := untilStopped(signals, logger)
 	logger.Info("draining: new connections are refused, requests in flight may finish", "signal", s.String(), "grace", c.shutdownGrace.String())
 	grace, cancel := context.WithTimeout(context.Background(), c.shutdownGrace)
 	defer cancel()
 	go func() {
-		s := <-signals
+		s := untilStopped(signals, logger)
 		logger.Warn("ended by a second signal", "signal", s.String())
+		flush(sink)
 		os.Exit(exitEnded)
 	}()
 	d.stop(grace)
 	logger.Info("stopped")
 	return exitOK
+}
+
+// untilStopped waits for a signal that asks to stop. SIGHUP, which makes other proxies
+// reload, does not: a habit must not cost a replica its connections.
+func untilStopped(signals <-chan os.Signal, logger *slog.Logger) os.Signal {
+	for s := range signals {
+		if s != syscall.SIGHUP {
+			return s
+		}
+		logger.Info("SIGHUP changes nothing: there is nothing to reload; SIGTERM stops")
+	}
+	return nil // never: the channel is not closed
 }

@@ -210,22 +210,34 @@ func (d *daemon) stop(grace context.Context) {
 	if err := d.engine.Shutdown(grace); err != nil {
 		d.log.Warn("the grace is over", "error", err)
 	}
-	// What follows has nothing to wait for but single calls.
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
 	if d.admin != nil {
-		_ = d.admin.Shutdown(ctx)
+		d.part("the admin interface", d.admin.Shutdown)
 	}
 	d.cancel()
 	d.running.Wait()
+	var last sync.WaitGroup
 	if d.webhook != nil {
-		d.webhook.Close(ctx)
+		last.Go(func() { d.part("the audit webhook", d.webhook.Close) })
 	}
 	if d.access != nil {
-		d.access.Close(ctx)
+		last.Go(func() { d.part("the access log", d.access.Close) })
 	}
+	last.Wait()
 	d.pools.Close()
 	d.demo.close()
+}
+
+// partPatience is how long each part may take to finish what it has begun, after the
+// data plane has: an orchestrator that asked for the stop is waiting.
+const partPatience = 2 * time.Second
+
+// part ends one part, and says so if it had to be cut.
+func (d *daemon) part(name string, end func(context.Context) error) {
+	ctx, cancel := context.WithTimeout(context.Background(), partPatience)
+	defer cancel()
+	if err := end(ctx); err != nil {
+		d.log.Warn("cut what was not finished in time", "part", name, "error", err)
+	}
 }
 
 // banner says what was started, in one record.

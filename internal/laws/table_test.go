@@ -99,6 +99,7 @@ var table = map[string]rule{
 			"internal/route":  "a copy goes to an endpoint of the mirror's backend",
 		},
 	},
+	"internal/logsink": {layer: 2},
 	"internal/progress": {
 		layer: 2,
 		imports: because{
