@@ -18,7 +18,8 @@ usage: ramjet-ingressd --static-routes FILE [flags]
 `
 
 const helpTail = `
-ADDR is host:port, :port, port or [::1]:8443; port 0 takes any free one.
+ADDR is host:port, :port, port or [::1]:8443; port 0 takes any free one. 0.0.0.0
+is all of IPv4; without a host it is all addresses of both versions.
 TIME is 5s, 500ms, 1h30m, or bare seconds.
 
 Every flag has an environment twin: RAMJET_ and the name in capitals, with
