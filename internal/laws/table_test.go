@@ -72,8 +72,7 @@ var table = map[string]rule{
 			"go.yaml.in/yaml/v3": "the file is YAML, and faults need line numbers",
 		},
 		except: because{
-			"os":  "it reads the route file and the PEM files that it names",
-			"net": "SplitHostPort takes an endpoint apart; nothing is looked up or dialled",
+			"os": "it reads the route file and the PEM files that it names",
 		},
 	},
 
@@ -133,7 +132,7 @@ var table = map[string]rule{
 		layer: 3,
 		imports: because{
 			"internal/audit":      "it hands events to the sinks",
-			"internal/certs":      "it builds the certificates of a compiled value",
+			"internal/certs":      "a compiler finds the certificates of the kept generations here",
 			"internal/generation": "it is the single writer of the history and of what is live",
 			"internal/route":      "it tells the pools what the serving table names",
 		},

@@ -1,7 +1,6 @@
 package route
 
 import (
-	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -62,7 +61,7 @@ func (c *compiler) draftBackend(i int) *Backend {
 
 func (c *compiler) draftEndpoint(i int, spec *EndpointSpec) *Endpoint {
 	name := c.spec.Backends[i].Name
-	if err := checkAddress(spec.Address); err != nil {
+	if err := CheckAddress(spec.Address); err != nil {
 		c.report(KindBackend, i, ReasonInvalidEndpoint, "endpoint %q of backend %q %v; it is left out", spec.Address, name, err)
 		return nil
 	}
@@ -72,23 +71,6 @@ func (c *compiler) draftEndpoint(i int, spec *EndpointSpec) *Endpoint {
 		e.Weight = 0
 	}
 	return e
-}
-
-// checkAddress accepts host:port with a name, an IPv4 address, or an IPv6 address in
-// brackets.
-func checkAddress(address string) error {
-	cut := strings.LastIndexByte(address, ':')
-	if cut < 0 {
-		return errors.New("has no port")
-	}
-	host, port := address[:cut], address[cut:]
-	if len(port) == 1 || !isPortSuffix(port) || strings.Trim(port[1:], "0") == "" {
-		return errors.New("has no port between 1 and 65535")
-	}
-	if _, ok := NormalizeHost(host); !ok || strings.Contains(host, ":") && !strings.HasSuffix(host, "]") {
-		return errors.New("is not host:port (an IPv6 host stands in brackets)")
-	}
-	return nil
 }
 
 // mergeEndpoints sorts the endpoints and leaves every address once. To list an address

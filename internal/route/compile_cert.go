@@ -94,13 +94,9 @@ func (c *compiler) certClaim(host string, spec *CertSpec) *CertSpec {
 
 // certHost returns the name that a claim is for, in the form of the table.
 func (c *compiler) certHost(i int) (string, bool) {
-	name := c.spec.Certs[i].Host
-	if name == "" || name == defaultCertHost {
-		return defaultCertHost, true
-	}
-	host, err := ruleHost(name)
+	host, err := c.spec.Certs[i].Key()
 	if err != nil {
-		c.report(KindCert, i, ReasonInvalidHost, "host %q %v; no certificate is served for it", name, err)
+		c.report(KindCert, i, ReasonInvalidHost, "%v; no certificate is served for it", err)
 		return "", false
 	}
 	return host, true

@@ -139,7 +139,7 @@ func (c *compiler) resolveBackends(d *draft) {
 
 // settleClaims leaves every key once: the older route keeps it.
 func (c *compiler) settleClaims(drafts []*draft) []*draft {
-	holders := make(map[key]*draft, len(drafts))
+	holders := make(map[Key]*draft, len(drafts))
 	for _, d := range drafts {
 		holder, taken := holders[d.key()]
 		if !taken {

@@ -41,15 +41,7 @@ type draft struct {
 	mirror  *Mirror
 }
 
-// key is what makes two routes one: a table holds each key once, and a difference of
-// two tables is taken over keys. Whether an ImplementationSpecific path is a regular
-// expression is not part of it.
-type key struct {
-	host, path string
-	pathType   PathType
-}
-
-func (d *draft) key() key { return key{d.host, d.path, d.spec.PathType} }
+func (d *draft) key() Key { return Key{d.host, d.path, d.spec.PathType} }
 
 // compareMatch is the order in which the paths of one host are asked: Exact before all
 // others; then the longer path text; at equal length Prefix, string prefix, regex. Two

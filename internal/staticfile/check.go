@@ -55,59 +55,38 @@ func (d *decoder) unknownBackend(line int, key, name string, names []string) {
 	d.report(line, "%s %q is not among the backends%s", key, name, hint)
 }
 
-// checkDuplicates reports routes and tls entries that claim what an earlier one
-// has. Equal is what the table would take for the same, however it is written. Of
-// those whose claim could not be read nothing is said, and nothing of what the
-// compiler makes of them.
+// checkDuplicates reports routes and tls entries that claim what an earlier one has,
+// however it is written. Of those whose claim could not be read, or is none, nothing is
+// said.
 func (d *decoder) checkDuplicates() {
-	routes := make(map[route.RouteSpec]int) // identity → index
+	routes := make(map[route.Key]int) // → index
 	for i, r := range d.out.Spec.Routes {
-		id := identityOf(r)
-		holder, twice := routes[id]
-		switch {
-		case d.routes[i].vague:
-			d.refuseAll(route.KindRoute, route.ReasonDuplicateRoute)
-		case twice:
+		key, err := r.Key()
+		if err != nil || d.routes[i].vague {
+			continue
+		}
+		if holder, twice := routes[key]; twice {
 			d.report(d.routes[i].line, "this route has the host, path and pathType of the one on line %d: remove one of them", d.routes[holder].line)
-			d.refuse(route.KindRoute, i, route.ReasonDuplicateRoute)
-			d.refuse(route.KindRoute, holder, route.ReasonDuplicateRoute)
-		default:
-			routes[id] = i
+			continue
 		}
+		routes[key] = i
 	}
-	hosts := make(map[string]int)
+	certs := make(map[string]int) // host → index
 	for i, c := range d.out.Spec.Certs {
-		host, what := strings.ToLower(c.Host), strconv.Quote(c.Host)
-		if host == "" || host == "*" {
-			host, what = "*", "the default certificate (no host)"
+		host, err := c.Key()
+		if err != nil || d.certs[i].vague {
+			continue
 		}
-		holder, twice := hosts[host]
-		switch {
-		case d.certs[i].vague:
-			d.refuseAll(route.KindCert, route.ReasonDuplicateCert)
-		case twice:
+		if holder, twice := certs[host]; twice {
+			what := strconv.Quote(c.Host)
+			if c.Host == "" || c.Host == "*" {
+				what = "the default certificate (no host)"
+			}
 			d.report(d.certs[i].at("host"), "%s has a tls entry already, on line %d: remove one of them", what, d.certs[holder].at("host"))
-			d.refuse(route.KindCert, i, route.ReasonDuplicateCert)
-			d.refuse(route.KindCert, holder, route.ReasonDuplicateCert)
-		default:
-			hosts[host] = i
+			continue
 		}
+		certs[host] = i
 	}
-}
-
-// identityOf is what makes two routes one. A path that is no path stays as it is.
-func identityOf(r route.RouteSpec) route.RouteSpec {
-	path := r.Path
-	if path == "" {
-		path = "/"
-	}
-	if normal, _, err := route.NormalizePath(path); err == nil && r.PathType != route.ImplementationSpecific {
-		path = normal
-	}
-	if r.PathType == route.Prefix {
-		path = strings.TrimRight(path, "/")
-	}
-	return route.RouteSpec{Host: strings.ToLower(r.Host), Path: path, PathType: r.PathType}
 }
 
 // checkCompiled has the route compiler judge what is left, and finds the line of
@@ -116,7 +95,9 @@ func identityOf(r route.RouteSpec) route.RouteSpec {
 func (d *decoder) checkCompiled() {
 	_, diagnostics := route.Compile(d.out.Spec)
 	for _, g := range diagnostics {
-		if !d.isRefused(g.Kind, g.Index, g.Reason) {
+		// checkDuplicates has found them all, with the line of the other.
+		duplicate := g.Reason == route.ReasonDuplicateRoute || g.Reason == route.ReasonDuplicateCert
+		if !duplicate && !d.isRefused(g.Kind, g.Index, g.Reason) {
 			d.report(d.lineOfDiagnostic(g), "%s", withoutConsequence.Replace(g.Message))
 		}
 	}
@@ -127,7 +108,6 @@ func (d *decoder) checkCompiled() {
 var withoutConsequence = strings.NewReplacer(
 	"; its route is left out", "",
 	"; it is left out", "",
-	"; this route is left out", "",
 	"; no certificate is served for it", "",
 	"; it gets no requests", "",
 	" gets no requests: header ", ": header ",
@@ -145,11 +125,9 @@ var keysOf = map[string][]string{
 	route.ReasonInvalidHost:       {"host"},
 	route.ReasonInvalidPath:       {"path"},
 	route.ReasonInvalidRegex:      {"path"},
-	route.ReasonDuplicateRoute:    {"path"},
 	route.ReasonUnknownBackend:    {"backend"},
 	route.ReasonInvalidCanary:     {"canary"},
 	route.ReasonInvalidMirror:     {"mirror"},
-	route.ReasonDuplicateCert:     {"host"},
 }
 
 func (d *decoder) lineOfDiagnostic(g route.Diagnostic) int {

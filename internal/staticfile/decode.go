@@ -1,9 +1,6 @@
 package staticfile
 
 import (
-	"net"
-	"net/netip"
-	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -69,13 +66,8 @@ func (d *decoder) refuse(kind route.Kind, index int, reason string) {
 	d.refused[refusal{kind, index, reason}] = true
 }
 
-// refuseAll is refuse for whatever index.
-func (d *decoder) refuseAll(kind route.Kind, reason string) { d.refuse(kind, anyIndex, reason) }
-
-const anyIndex = -2
-
 func (d *decoder) isRefused(kind route.Kind, index int, reason string) bool {
-	return d.refused[refusal{kind, index, reason}] || d.refused[refusal{kind, anyIndex, reason}]
+	return d.refused[refusal{kind, index, reason}]
 }
 
 func (d *decoder) file(root *yaml.Node) {
@@ -150,51 +142,11 @@ func (d *decoder) endpoint(n *yaml.Node) (route.EndpointSpec, bool) {
 			return e, false
 		}
 	}
-	if fault := addressFault(e.Address); fault != "" {
-		d.report(line, "endpoint %q %s", e.Address, fault)
+	if err := route.CheckAddress(e.Address); err != nil {
+		d.report(line, "endpoint %q %v", e.Address, err)
 		return e, false
 	}
 	return e, true
-}
-
-// addressFault says what is wrong with the address of an endpoint, "" for nothing.
-func addressFault(address string) string {
-	const want = "write host:port, as in 127.0.0.1:9001 or [::1]:9001"
-	host, port, err := net.SplitHostPort(address)
-	switch {
-	case strings.Contains(address, "://"):
-		return "is a URL: " + want
-	case err != nil && strings.Count(address, ":") > 1:
-		return "needs brackets around its IPv6 host: " + want
-	case err != nil:
-		return "has no port: " + want
-	case host == "":
-		return "has no host: " + want
-	}
-	if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-		return "has a port that is not a number from 1 to 65535"
-	}
-	ip, err := netip.ParseAddr(host)
-	switch {
-	case ip.Zone() != "":
-		return "has an IPv6 zone, which means something on one machine only: " + want
-	case err != nil && !isName(host), strings.HasPrefix(address, "[") && !ip.Is6():
-		return "has a host that is neither an IP address nor a name: " + want
-	}
-	return ""
-}
-
-// isName reports whether host can be the name of a machine.
-func isName(host string) bool {
-	for label := range strings.SplitSeq(strings.TrimSuffix(host, "."), ".") {
-		if label == "" || len(label) > 63 || strings.HasPrefix(label, "-") || strings.HasSuffix(label, "-") {
-			return false
-		}
-		if strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
-			return false
-		}
-	}
-	return len(host) <= 253
 }
 
 func (d *decoder) route(n *yaml.Node) {
