@@ -40,6 +40,7 @@ var subjects = map[string]features{
 	"h2c":      h2Backend,
 	"http2":    http2Features,
 	"limits":   limits,
+	"mirror":   mirrors,
 	"numbers":  numbers,
 	"proxied":  proxied,
 	"publish":  publishing,
