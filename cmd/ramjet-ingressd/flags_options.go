@@ -92,7 +92,7 @@ func groups(c *config) []group {
 			{
 				name: "audit-webhook", arg: "URL",
 				help: "POST every configuration change to this http:// URL",
-				set:  webhook(&c.auditWebhook),
+				set:  webhookURL(&c.auditWebhook),
 			},
 		}},
 		{"Upstreams", []option{

@@ -6,13 +6,13 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"ramjet.dev/ingress/internal/nearest"
+	"ramjet.dev/ingress/internal/webhook"
 )
 
 // setter checks a text and stores what it means.
@@ -178,24 +178,8 @@ func parsePrefix(text string) (netip.Prefix, error) {
 	return p.Masked(), nil
 }
 
-func webhook(field *string) setter {
-	return to(field, func(text string) (string, error) {
-		u, err := url.Parse(text)
-		switch {
-		case err != nil:
-			return "", fmt.Errorf("%q is not a URL: write http://host:port/path", text)
-		case u.Scheme == "https":
-			return "", fmt.Errorf("%q: https is not supported, as the control plane has no TLS client: give an http:// collector inside the cluster", text)
-		case u.Scheme != "http" || u.Hostname() == "":
-			return "", fmt.Errorf("%q: only http://host:port/path is supported", text)
-		}
-		if port := u.Port(); port != "" {
-			if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-				return "", fmt.Errorf("%q: its port is not a number from 1 to 65535", text)
-			}
-		}
-		return text, nil
-	})
+func webhookURL(field *string) setter {
+	return to(field, func(text string) (string, error) { return text, webhook.CheckURL(text) })
 }
 
 func engineName(field *string) setter {

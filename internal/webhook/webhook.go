@@ -83,7 +83,7 @@ type Stats struct {
 func New(options Options) (*Webhook, error) {
 	target, err := checkURL(options.URL)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("audit webhook: %w", err)
 	}
 	transport := &http.Transport{
 		// No proxy, no kept connection: a collector is inside the cluster and events
@@ -94,34 +94,31 @@ func New(options Options) (*Webhook, error) {
 	return start(target, transport, options.Logger), nil
 }
 
-// checkURL parses a URL that CheckURL accepts.
+// checkURL parses a URL that CheckURL accepts. No error quotes the URL or a part of
+// it: it may hold a password, in a place that only its author knows.
 func checkURL(raw string) (*url.URL, error) {
+	const form = "write http://host:port/path"
 	u, err := url.Parse(raw)
 	if err != nil {
-		// The error of Parse quotes the URL, which may hold a password.
-		var parse *url.Error
-		if errors.As(err, &parse) {
-			err = parse.Err
-		}
-		return nil, fmt.Errorf("audit webhook: not a URL: %w", err)
+		return nil, errors.New("not a URL: " + form)
 	}
 	switch {
 	case u.Scheme == "https":
-		return nil, errors.New("audit webhook: https:// is refused and not downgraded: the control plane carries " +
+		return nil, errors.New("https:// is refused and not downgraded: the control plane carries " +
 			"no TLS client; point it to a collector inside the cluster, with http://")
 	case u.Scheme != "http":
-		return nil, fmt.Errorf("audit webhook: only http://host… is accepted, not %q", u.Redacted())
+		return nil, errors.New("only http:// is accepted: " + form)
 	case u.Hostname() == "":
-		return nil, fmt.Errorf("audit webhook: %q names no host", u.Redacted())
+		return nil, errors.New("the URL names no host: " + form)
 	}
 	if port, err := strconv.ParseUint(u.Port(), 10, 16); u.Port() != "" && (err != nil || port == 0) {
-		return nil, fmt.Errorf("audit webhook: %q: no port has the number %s", u.Redacted(), u.Port())
+		return nil, errors.New("the port of the URL is not a number from 1 to 65535")
 	}
 	return u, nil
 }
 
 // CheckURL reports why a URL cannot be that of a collector, without starting
-// anything. nil = it can.
+// anything. nil = it can. The error never shows the URL, which may hold a password.
 func CheckURL(raw string) error {
 	_, err := checkURL(raw)
 	return err
