@@ -14,7 +14,7 @@
 //     generations when both wait.
 //  2. Publish actions are done: certificates, then table.
 //  3. The new State is stored, so that whoever hears of the change can look it up.
-//  4. OnApplied is called: what no kept generation names can be let go.
+//  4. OnApplied is called: what the serving table does not name can be let go.
 //  5. Audit events are given to the sinks, each event to every sink in their order,
 //     in the order of the events.
 //  6. The turn is over: its sequence number is reached, and the command that asked
@@ -51,11 +51,11 @@ type Options struct {
 	Sinks []audit.Sink
 	// OnApplied is called on the loop after each change, with all kept
 	// generations, the newest first, and the table that serves from now on. It is
-	// the moment to let go of pools and health of endpoints that no kept
-	// generation names. Requests that loaded an earlier table may still be under
-	// way, also against an endpoint that is gone from all of them: what they hold
-	// must be closed when they return it, not under them. It must not block.
-	// nil = nothing to do.
+	// the moment to let go of the idle connections to endpoints that this table
+	// does not name; a kept generation that is pinned later opens its own again.
+	// Requests that loaded an earlier table may still be under way, also against
+	// an endpoint that is gone: what they hold must be closed when they return it,
+	// not under them. It must not block. nil = nothing to do.
 	OnApplied func(kept []generation.Generation, serving *route.Table)
 	// Now is the clock for AppliedAt. nil = time.Now.
 	Now func() time.Time

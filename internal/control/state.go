@@ -55,11 +55,25 @@ func (s *State) ServingGeneration() (generation.Generation, bool) {
 	return s.Kept[i], true
 }
 
-// Tables is the tables of the kept generations, for route.Compile.
-func (s *State) Tables() []*route.Table { return generation.Tables(s.Kept) }
+// Tables is the tables of the kept generations, the newest first: what
+// route.Compile takes counters and balancing state from.
+func (s *State) Tables() []*route.Table {
+	tables := make([]*route.Table, len(s.Kept))
+	for i, g := range s.Kept {
+		tables[i] = g.Table
+	}
+	return tables
+}
 
-// Sets is the certificates of the kept generations, for certs.Build.
-func (s *State) Sets() []*certs.Set { return generation.Sets(s.Kept) }
+// Sets is the certificates of the kept generations, the newest first: what
+// certs.Build takes parsed certificates from.
+func (s *State) Sets() []*certs.Set {
+	sets := make([]*certs.Set, len(s.Kept))
+	for i, g := range s.Kept {
+		sets[i] = g.Certs
+	}
+	return sets
+}
 
 // State is the snapshot after the last change. It never waits and is never nil.
 func (c *Control) State() *State { return c.state.Load() }

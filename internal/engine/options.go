@@ -37,7 +37,7 @@ type Options struct {
 	Done func(*Record)
 }
 
-// HandshakeTimeout is how long a TLS handshake may take (tls.md).
+// HandshakeTimeout is how long a TLS handshake may take; no flag changes it.
 const HandshakeTimeout = 10 * time.Second
 
 // MaxInterim bounds the 1xx responses to one request: a backend that sends more

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"ramjet.dev/ingress/internal/audit"
-	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/route"
 )
 
@@ -169,30 +168,4 @@ func (h *History) Kept() []Generation {
 		kept = append(kept, *h.pinned)
 	}
 	return kept
-}
-
-// Tables returns the tables of the kept generations, the newest first: what a
-// compiler takes counters and balancing state from.
-func (h *History) Tables() []*route.Table { return Tables(h.Kept()) }
-
-// Sets returns the certificates of the kept generations, the newest first: what a
-// compiler takes parsed certificates from.
-func (h *History) Sets() []*certs.Set { return Sets(h.Kept()) }
-
-// Tables picks the tables of generations, in their order.
-func Tables(kept []Generation) []*route.Table {
-	tables := make([]*route.Table, len(kept))
-	for i, g := range kept {
-		tables[i] = g.Table
-	}
-	return tables
-}
-
-// Sets picks the certificates of generations, in their order.
-func Sets(kept []Generation) []*certs.Set {
-	sets := make([]*certs.Set, len(kept))
-	for i, g := range kept {
-		sets[i] = g.Certs
-	}
-	return sets
 }

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The slow twin answers as data-plane.md tells it, from the Spec and without any of the
-// code it is compared with: sort the routes of each host, try one after the other.
+// The slow twin answers as docs/routing.md tells it, from the Spec and without any of
+// the code it is compared with: sort the routes of each host, try one after the other.
 
 type slowTable map[string][]RouteSpec
 
