@@ -63,7 +63,7 @@ func (w *expiryWatch) check() {
 	}
 	now := w.now()
 	for _, e := range w.set.Expiring(now, expiryNotice) {
-		switch past := !e.NotAfter.After(now); {
+		switch past := e.Expired(now); {
 		case past && !w.expired[e.ID]:
 			w.expired[e.ID] = true
 			w.log.Warn("a certificate has expired and is served all the same: renew it", "hosts", w.hosts(e.ID), "expired", e.NotAfter.UTC().Format(time.RFC3339))

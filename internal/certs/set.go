@@ -55,7 +55,8 @@ type Expiry struct {
 	NotAfter time.Time
 }
 
-// Expired reports whether the certificate is past its end at now.
+// Expired reports whether the certificate is past its end at now. At its last moment
+// it is still valid (RFC 5280 §4.1.2.5).
 func (e Expiry) Expired(now time.Time) bool { return now.After(e.NotAfter) }
 
 // Build makes the set that holds want. Identities that one of the kept sets

@@ -2,6 +2,7 @@ package http1
 
 import (
 	"bytes"
+	"fmt"
 	"testing"
 )
 
@@ -49,11 +50,11 @@ func BenchmarkChunked(b *testing.B) {
 	for _, size := range []int{16, 1024, 32 << 10} {
 		var input []byte
 		for len(input) < 256<<10 {
-			input = AppendChunkSize(input, size)
+			input = fmt.Appendf(input, "%x\r\n", size)
 			input = append(input, bytes.Repeat([]byte("x"), size)...)
 			input = append(input, "\r\n"...)
 		}
-		input = append(input, LastChunk...)
+		input = append(input, "0\r\n\r\n"...)
 		b.Run(map[int]string{16: "16B", 1024: "1KiB", 32 << 10: "32KiB"}[size], func(b *testing.B) {
 			var c Chunked
 			b.SetBytes(int64(len(input)))

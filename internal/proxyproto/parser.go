@@ -42,9 +42,6 @@ const (
 	stBroken
 )
 
-// Reset forgets everything, for the next connection.
-func (p *Parser) Reset() { *p = Parser{} }
-
 // Done reports whether the last byte of the header has been consumed.
 func (p *Parser) Done() bool { return p.state == stDone }
 

@@ -150,19 +150,6 @@ func TestRefusedAtOnce(t *testing.T) {
 	}
 }
 
-// A parser that was reset is like a new one, whatever it had read.
-func TestReset(t *testing.T) {
-	var p Parser
-	for _, before := range []string{"", "PROXY TCP4 1.2.3.4", "PROXY UNKNOWN\r\n", "GET", signature + "\x21\x21\x00\x24abc",
-		"PROXY TCP4 1.2.3.4 5.6.7.8 9 10\r\n"} {
-		_, _ = p.Next([]byte(before))
-		p.Reset()
-		if p != (Parser{}) {
-			t.Errorf("after %q: %+v", before, p)
-		}
-	}
-}
-
 // Every fault has its words, and no two the same reason.
 func TestErrors(t *testing.T) {
 	seen := make(map[string]bool)
