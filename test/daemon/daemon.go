@@ -62,6 +62,9 @@ type Setup struct {
 	Env []string
 	// Dir is the folder that it starts in; "" is that of the test.
 	Dir string
+	// Stdout takes the standard output in place of Child.Out, as it is: with a pipe
+	// that nobody reads, a write there blocks. nil = Child.Out.
+	Stdout *os.File
 }
 
 // Child is a running or finished daemon. Its methods may be used by several
@@ -93,6 +96,9 @@ func Start(t testing.TB, s Setup) *Child {
 	c.cmd.Env = append(c.cmd.Env, s.Env...)
 	// Wait returns only when both have been written to their end.
 	c.cmd.Stdout, c.cmd.Stderr = c.Out, c.Log
+	if s.Stdout != nil {
+		c.cmd.Stdout = s.Stdout
+	}
 	c.Started = time.Now()
 	if err := c.cmd.Start(); err != nil {
 		t.Fatal(err)
