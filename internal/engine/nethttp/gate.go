@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"net"
-	"os"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +35,6 @@ type gate struct {
 	pending  []byte // read but not delivered: cleared bytes, then others
 	cleared  int
 	refusal  *refusedError
-	leaked   bool // one byte of the refused head was given to a background read
 	answered bool // the refusal was written
 	began    bool // a head was read
 	// headBy is when the head that has begun to arrive must be whole; zero when
@@ -115,8 +113,8 @@ func (g *gate) Read(p []byte) (int, error) {
 	if g.state == gateOpen && len(g.pending) == 0 {
 		return g.conn.Read(p)
 	}
-	if len(p) == 1 && g.state == gateHead && len(g.pending) == 0 && g.refusal == nil && !g.park() {
-		return 0, os.ErrDeadlineExceeded
+	if len(p) == 1 && g.state == gateHead && g.cleared == 0 {
+		return 0, g.watchClient(p)
 	}
 	if len(g.pending) == 0 && g.refusal == nil {
 		// The common case: a read brings whole messages, which are judged where
@@ -137,11 +135,12 @@ func (g *gate) Read(p []byte) (int, error) {
 			break
 		}
 		if g.refusal != nil {
-			return g.refused(p)
+			return g.refused()
 		}
-		if g.state == gateHead && g.headBy.IsZero() && len(p) > 1 {
+		if g.state == gateHead && g.headBy.IsZero() {
 			// net/http knows how long a connection may idle, not that a head has
-			// begun. While it serves a request the next head has time.
+			// begun. While it serves a request the next head has time: watchClient
+			// reads it then.
 			g.headBy = time.Now().Add(g.engine.options.HeaderTimeout)
 		}
 		if err := g.more(); err != nil {
@@ -310,15 +309,8 @@ func (g *gate) enterBody() {
 
 // refused answers for a message that was refused. A refused body is the
 // exchange's to answer. A refused head is answered here, once nothing of an
-// earlier exchange is under way any more: net/http reads a single byte in the
-// background while a request is being served, and an error then would mean that
-// the client has gone, so that read gets its byte.
-func (g *gate) refused(p []byte) (int, error) {
-	if g.state == gateHead && len(p) == 1 && !g.leaked && len(g.pending) > 0 {
-		g.leaked = true
-		p[0] = g.pending[0]
-		return 1, nil
-	}
+// earlier exchange is under way any more.
+func (g *gate) refused() (int, error) {
 	if g.state == gateHead && !g.answered {
 		g.answered = true
 		g.engine.refusedHead(peerOf(g).addr, &g.refusal.reply)
@@ -333,9 +325,6 @@ func (g *gate) open() {
 	g.takeEffect()
 	g.refusal = nil
 	g.ambiguousEnd.Store(false)
-	if g.leaked && len(g.pending) > 0 { // the background byte was delivered
-		g.pending = g.pending[1:]
-	}
 	g.cleared = len(g.pending)
 }
 

@@ -41,18 +41,18 @@ var past = time.Unix(1e6, 0)
 
 func isPast(t time.Time) bool { return !t.IsZero() && t.Before(past) }
 
-// park waits before a background read. It reports whether to go on and read; false
-// means that net/http has called the read off.
-func (d *deadlines) park() bool {
+// park waits for a while in the middle of a background read. It reports whether to
+// go on; false means that net/http has called the read off.
+func (d *deadlines) park(while time.Duration) bool {
 	d.mu.Lock()
 	if isPast(d.want) {
 		d.mu.Unlock()
 		return false
 	}
 	if d.patient == nil {
-		d.patient, d.wake = time.NewTimer(patience), make(chan struct{}, 1)
+		d.patient, d.wake = time.NewTimer(while), make(chan struct{}, 1)
 	} else {
-		d.patient.Reset(patience)
+		d.patient.Reset(while)
 	}
 	d.parked = true
 	d.mu.Unlock()
