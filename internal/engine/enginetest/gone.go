@@ -5,6 +5,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 )
 
 // gone are clients that leave: a FIN while a request is being served means gone,
@@ -35,6 +36,18 @@ var gone = features{
 			defer c.Close()
 			c.Send("POST " + path + " HTTP/1.1\r\nHost: a.test\r\nContent-Length: 50\r\n\r\nhello")
 			c.Conn.(*net.TCPConn).CloseWrite()
+			wantEOF(t, c.In, "after FIN")
+		})
+	},
+	"FIN behind a second request": func(t *T) {
+		goneOften(t, func(p *Proxy, path string, asked func()) {
+			c := p.Dial()
+			defer c.Close()
+			c.Send("GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n")
+			asked()
+			c.Send("GET /second HTTP/1.1\r\nHost: a.test\r\n\r\n")
+			silent(c, c.In, 20*time.Millisecond) // the second request has been read by then
+			c.closeWrite()
 			wantEOF(t, c.In, "after FIN")
 		})
 	},
