@@ -1,8 +1,8 @@
 //go:build interop
 
-// Package interop shows the routing with programs that are not ours on both
-// sides: a real nginx as the backends, curl and plain sockets as the clients. It
-// needs nginx and curl on the machine; everything else is made by the tests.
+// Package interop shows the daemon among programs that are not ours: a real nginx
+// as the backends, curl and plain sockets as the clients, a real HAProxy before it. It
+// needs nginx, curl and haproxy on the machine; everything else is made by the tests.
 package interop
 
 import (
@@ -133,7 +133,7 @@ http {
   scgi_temp_path %[1]s/scgi;
 %[2]s}
 `, dir, servers.String()))
-	cmd := exec.Command(nginxPath(t), "-p", dir, "-c", config, "-e", filepath.Join(dir, "error.log"))
+	cmd := exec.Command(programPath(t, "nginx"), "-p", dir, "-c", config, "-e", filepath.Join(dir, "error.log"))
 	cmd.Env = append(os.Environ(), "NGINX="+inherited.String())
 	cmd.ExtraFiles = sockets
 	var complaint bytes.Buffer
@@ -153,15 +153,15 @@ http {
 	return endpoints
 }
 
-// nginxPath finds nginx also where only root has it in the PATH.
-func nginxPath(t *testing.T) string {
+// programPath finds a program also where only root has it in the PATH.
+func programPath(t *testing.T, program string) string {
 	t.Helper()
-	for _, name := range []string{"nginx", "/usr/sbin/nginx", "/usr/local/sbin/nginx"} {
+	for _, name := range []string{program, "/usr/sbin/" + program, "/usr/local/sbin/" + program} {
 		if path, err := exec.LookPath(name); err == nil {
 			return path
 		}
 	}
-	t.Fatal("nginx is not installed: it is the backend of these tests")
+	t.Fatalf("%s is not installed, and these tests are about it", program)
 	return ""
 }
 
