@@ -157,7 +157,8 @@ var table = map[string]rule{
 	},
 
 	// Beside the product.
-	"bench/gauge": {layer: 4, program: true},
+	"bench/gauge":   {layer: 4, program: true},
+	"bench/mirrors": {layer: 4, program: true},
 
 	// Only for tests.
 	"test/daemon": {
