@@ -40,7 +40,7 @@ var gone = features{
 		})
 	},
 	"FIN behind a second request": func(t *T) {
-		goneOften(t, func(p *Proxy, path string, asked func()) {
+		goneTimes(t, often/5, func(p *Proxy, path string, asked func()) {
 			c := p.Dial()
 			defer c.Close()
 			c.Send("GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n")
@@ -93,14 +93,20 @@ var gone = features{
 // wants each noticed by the origin and in the record. asked waits until the
 // origin has the request.
 func goneOften(t *T, leave func(p *Proxy, path string, asked func())) {
-	noticed := make(chan error, often)
+	t.Helper()
+	goneTimes(t, often, leave)
+}
+
+func goneTimes(t *T, times int, leave func(p *Proxy, path string, asked func())) {
+	t.Helper()
+	noticed := make(chan error, times)
 	o := NewOrigin(t, func(e *Exchange) error {
 		e.message()
 		noticed <- e.Gone()
 		return ErrClose
 	})
 	p := t.Start(Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
-	inParallel(often, 4, func(n int) {
+	inParallel(times, 4, func(n int) {
 		path := fmt.Sprint("/left/", n)
 		leave(p, path, func() {
 			o.wait(t, "the request at the origin", func() bool {
@@ -108,7 +114,7 @@ func goneOften(t *T, leave func(p *Proxy, path string, asked func())) {
 			})
 		})
 	})
-	for n := range often {
+	for n := range times {
 		if r := p.Record(n + 1); r.Status != 499 {
 			t.Fatalf("record %d: status %d, want 499", n+1, r.Status)
 		}
@@ -119,8 +125,8 @@ func goneOften(t *T, leave func(p *Proxy, path string, asked func())) {
 			t.Error(err)
 		}
 	}
-	if got := p.Metrics.Requests[4].Load(); got != uint64(often) {
-		t.Errorf("%d requests counted as 4xx, want %d", got, often)
+	if got := p.Metrics.Requests[4].Load(); got != uint64(times) {
+		t.Errorf("%d requests counted as 4xx, want %d", got, times)
 	}
 }
 
