@@ -70,17 +70,36 @@ func (d *demo) upstream(name string) (address string, err error) {
 	if err != nil {
 		return "", fmt.Errorf("start the upstream %s: %w", name, err)
 	}
-	s := &http.Server{
-		ReadHeaderTimeout: 10 * time.Second,
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			w.Header().Set("Content-Type", "text/plain")
-			fmt.Fprintf(w, "%s answers %s %s for %s over %s\n", name, r.Method, r.URL.RequestURI(),
-				r.Host, r.Header.Get("X-Forwarded-Proto"))
-		}),
-	}
+	s := &http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: &demoUpstream{name: name}}
 	d.servers = append(d.servers, s)
 	d.serving.Go(func() { _ = s.Serve(l) }) // ends with close
 	return l.Addr().String(), nil
+}
+
+// demoUpstream answers with its name and what it was asked. Nobody hears what it
+// answers to copies, so it tells of the last one later.
+type demoUpstream struct {
+	name string
+
+	mu     sync.Mutex
+	copies int
+	last   string
+}
+
+// ServeHTTP answers.
+func (u *demoUpstream) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "text/plain")
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if r.Header.Get("X-Mirrored-By") != "" {
+		u.copies++
+		u.last = r.Method + " " + r.URL.RequestURI()
+		return
+	}
+	fmt.Fprintf(w, "%s answers %s %s for %s over %s\n", u.name, r.Method, r.URL.RequestURI(), r.Host, r.Header.Get("X-Forwarded-Proto"))
+	if u.copies > 0 {
+		fmt.Fprintf(w, "%s got copies: %d, the last one of %s\n", u.name, u.copies, u.last)
+	}
 }
 
 // close ends the upstreams. A nil demo has none.
@@ -108,6 +127,7 @@ func (d *demo) file() *staticfile.File {
 					Mirror: &route.MirrorSpec{Backend: "shadow", Percent: 100}},
 				{Host: "shop.localhost", Path: "/version", PathType: route.Exact, Backend: "next"},
 				{Host: "*.apps.localhost", Path: "/", PathType: route.Prefix, Backend: "web"},
+				{Host: "shadow.localhost", Path: "/", PathType: route.Prefix, Backend: "shadow"},
 				{Host: "status.localhost", Path: `/v[0-9]+/`, PathType: route.ImplementationSpecific, Regex: true, Backend: "api"},
 			},
 			Certs: []route.CertSpec{{Host: "shop.localhost", ID: id}, {Host: "*", ID: id}},
@@ -121,14 +141,18 @@ func (d *demo) explain(w io.Writer, s listeners) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "\nThis is a demo: its upstreams run in this process, its certificate signs itself. Try:\n\n")
 	if s.http != nil {
-		fmt.Fprintf(&b, "  curl http://shop.localhost:%d/\n      web-1 and web-2 take turns; with -H 'x-canary: always' next-1 answers\n\n", port(s.http))
+		fmt.Fprintf(&b, "  curl http://shop.localhost:%d/\n      web-1 and web-2 take turns\n\n", port(s.http))
+		fmt.Fprintf(&b, "  curl -H x-canary:always http://shop.localhost:%d/\n      next-1 answers: it is the canary of that route\n\n", port(s.http))
 	}
 	if s.https != nil {
-		fmt.Fprintf(&b, "  curl -k --http1.1 https://shop.localhost:%d/api/items\n      api-1 answers, over https\n\n", port(s.https))
+		fmt.Fprintf(&b, "  curl -k --http1.1 https://shop.localhost:%d/api/items\n      api-1 answers, over https; shadow-1 gets a copy\n\n", port(s.https))
 		fmt.Fprintf(&b, "  curl -k --http2 -w 'HTTP/%%{http_version}\\n' https://shop.localhost:%d/version\n      next-1 answers, then: HTTP/2\n\n", port(s.https))
 	}
+	if s.http != nil && s.https != nil {
+		fmt.Fprintf(&b, "  curl http://shadow.localhost:%d/\n      shadow-1 tells of the copies that it got\n\n", port(s.http))
+	}
 	if s.admin != nil {
-		fmt.Fprintf(&b, "What is on the wire, and what changed: curl http://localhost:%d/admin/generations\n", port(s.admin))
+		fmt.Fprintf(&b, "What is on the wire, and what changed: curl http://localhost:%[1]d/admin/generations\nEach route with its numbers, those of the canary apart: curl http://localhost:%[1]d/admin/routes\n", port(s.admin))
 	}
 	fmt.Fprintf(&b, "Ctrl-C drains and ends it.\n\n")
 	_, _ = w.Write(b.Bytes()) // nobody is left to tell
