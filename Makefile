@@ -21,7 +21,8 @@ help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## serve built-in routes and upstreams, and print commands to try
-	go run ./cmd/ramjet-ingressd --demo
+	@go build -o bin/ ./cmd/ramjet-ingressd
+	@exec bin/ramjet-ingressd --demo
 
 build: ## the programs, static, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...

@@ -34,7 +34,7 @@ func recordTo(l *accesslog.Log) func(*engine.Record) {
 			UpstreamLatency: r.Latency,
 			Answered:        r.Answered,
 			Canary:          r.Plan.Canary,
-			Truncated:       r.Truncated,
+			Truncated:       r.Cut,
 			RequestID:       r.RequestID,
 			UserAgent:       r.UserAgent,
 			Referer:         r.Referer,

@@ -12,6 +12,7 @@ import (
 	"os/signal"
 	"runtime"
 	"syscall"
+	"time"
 )
 
 // Exit statuses, as --help lists them.
@@ -59,6 +60,7 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 		return exitRefused
 	}
 	s := untilStopped(signals, logger)
+	settle(signals)
 	logger.Info("draining: new connections are refused, requests in flight may finish", "signal", s.String(), "grace", c.shutdownGrace.String())
 	grace, cancel := context.WithTimeout(context.Background(), c.shutdownGrace)
 	defer cancel()
@@ -71,6 +73,20 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	d.stop(grace)
 	logger.Info("stopped")
 	return exitOK
+}
+
+// settle takes the repetitions of a signal that was sent to the process and to its
+// group, as some supervisors do, for the one signal that they are.
+func settle(signals <-chan os.Signal) {
+	over := time.NewTimer(20 * time.Millisecond)
+	defer over.Stop()
+	for {
+		select {
+		case <-signals:
+		case <-over.C:
+			return
+		}
+	}
 }
 
 // untilStopped waits for a signal that asks to stop. SIGHUP, which makes other proxies

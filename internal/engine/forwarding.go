@@ -29,19 +29,28 @@ type Forwarding struct {
 // text (so that callers can keep one string per connection), authority the Host
 // as sent.
 func (t Trust) Forward(peer netip.Addr, peerText, authority string, secure bool, c Claims) Forwarding {
-	scheme, port := "http", "80"
+	trusted := t.Trusts(peer)
+	scheme := "http"
 	if secure {
-		scheme, port = "https", "443"
+		scheme = "https"
 	}
-	if p := portOf(authority); p != "" {
-		port = p
+	if trusted && c.Proto != "" {
+		scheme = c.Proto // what is not claimed has to fit what is
+	}
+	port := portOf(authority)
+	switch {
+	case port != "":
+	case scheme == "https":
+		port = "443"
+	default:
+		port = "80"
 	}
 	own := Forwarding{
 		For: peerText, RealIP: peerText,
 		Proto: scheme, Scheme: scheme, XScheme: scheme,
 		Host: authority, Port: port,
 	}
-	if !t.Trusts(peer) {
+	if !trusted {
 		own.OriginalFor = c.For
 		return own
 	}

@@ -38,7 +38,8 @@ type Plan struct {
 	// Target is the request target that goes upstream, in origin or asterisk form.
 	Target string
 	// Authority is the Host that goes upstream: as sent, or the authority of an
-	// absolute-form target (RFC 9112 §3.2.2).
+	// absolute-form target (RFC 9112 §3.2.2); empty for an HTTP/1.0 request without
+	// one.
 	Authority string
 }
 

@@ -25,6 +25,9 @@ type Record struct {
 	Answered bool
 	// Truncated is set when the upstream failed in the middle of its body.
 	Truncated bool
+	// Cut is set when the response did not come to its end for whatever reason: the
+	// upstream failed, the client left, or the proxy was stopped.
+	Cut bool
 	// Attempts counts the endpoints that were tried.
 	Attempts int
 

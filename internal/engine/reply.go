@@ -75,5 +75,6 @@ var (
 	ReplyTooMany1xx      = &Reply{Status: 502, Text: "the backend sent too many interim responses"}
 	ReplyBodyStalled     = &Reply{Status: 408, Text: "the request body stopped arriving"}
 	ReplyHTTPOnHTTPS     = &Reply{Status: 400, Text: "this port speaks TLS; use https://"}
+	ReplyTLSOnHTTP       = &Reply{Status: 400, Text: "this port speaks plain HTTP; use http://"}
 	ReplyGRPCNeedsH2     = &Reply{Status: 502, Text: "a gRPC request needs a backend with protocol GRPC (annotation nginx.ingress.kubernetes.io/backend-protocol: GRPC)", Unsupported: "grpc-needs-backend-protocol"}
 )

@@ -268,10 +268,14 @@ func (x *exchange) tracked(try attempt, ep *route.Endpoint, fresh bool) (outcome
 
 // checkClient ends the exchange when its client has gone.
 func (x *exchange) checkClient() {
-	if x.clientGone() {
-		x.rec.Status = engine.StatusClientGone
-		panic(errAbandon)
+	if !x.clientGone() {
+		return
 	}
+	x.rec.Status = engine.StatusClientGone
+	if x.e.forced.Load() { // it was us who ended it
+		x.rec.Status, x.rec.Cut = http.StatusServiceUnavailable, true
+	}
+	panic(errAbandon)
 }
 
 // attemptH1 is an attempt over HTTP/1.1.

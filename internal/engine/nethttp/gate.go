@@ -238,6 +238,9 @@ func (g *gate) step(b []byte) int {
 		n, err := g.parser.ParseRequest(b, &g.head)
 		if err != nil {
 			g.refusal = refuse(err)
+			if !g.began && b[0] == tlsHandshake {
+				g.refusal = &refusedError{*engine.ReplyTLSOnHTTP}
+			}
 			return 0
 		}
 		if n > 0 {
@@ -327,6 +330,9 @@ func (g *gate) open() {
 	g.ambiguousEnd.Store(false)
 	g.cleared = len(g.pending)
 }
+
+// tlsHandshake is the first byte that a TLS client sends.
+const tlsHandshake = 0x16
 
 const interim100 = "HTTP/1.1 100 Continue\r\n\r\n"
 

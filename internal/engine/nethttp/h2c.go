@@ -290,7 +290,7 @@ func (s *stream) broken(w *bodyWriter, resp *http.Response, err error) {
 	if reply, gone := s.body.clientFault(); gone || reply != nil || x.clientGone() {
 		panic(errAbandon)
 	}
-	x.rec.Truncated = true
+	x.rec.Truncated, x.rec.Cut = true, true
 	x.e.metrics.UpstreamTruncated.Inc()
 	if s.idle.fired.Load() {
 		x.e.metrics.UpstreamTimeouts.Inc()

@@ -20,12 +20,21 @@ func (x *exchange) buildHead() {
 	b = append(b, ' ')
 	b = append(b, x.rec.Plan.Target...)
 	b = append(b, " HTTP/1.1\r\n"...)
-	b = appendField(b, "Host", x.rec.Plan.Authority)
+	b = appendField(b, "Host", x.hostOrDefault())
 	for name, value := range x.fields {
 		b = appendField(b, name, value)
 	}
 	b = x.appendFraming(b)
 	x.head = append(b, '\r', '\n')
+}
+
+// hostOrDefault is the Host that goes upstream. Servers refuse an empty one, which is
+// what HTTP/1.0 leaves us with; any name will do then.
+func (x *exchange) hostOrDefault() string {
+	if x.rec.Plan.Authority == "" {
+		return "localhost"
+	}
+	return x.rec.Plan.Authority
 }
 
 // fields yields the fields that go upstream whatever the protocol there: what
@@ -64,7 +73,7 @@ func (x *exchange) nominated(name string) bool {
 
 // ownFields yields the fields that this hop vouches for.
 func (x *exchange) ownFields(yield func(name, value string) bool) {
-	f := x.e.options.Trust.Forward(x.client.peer.addr, x.client.peer.text, x.rec.Plan.Authority, x.r.TLS != nil, engine.Claims{
+	f := x.e.options.Trust.Forward(x.client.peer.addr, x.client.peer.text, x.hostOrDefault(), x.r.TLS != nil, engine.Claims{
 		For:         x.claim("X-Forwarded-For"),
 		Proto:       x.claim("X-Forwarded-Proto"),
 		Scheme:      x.claim("X-Forwarded-Scheme"),

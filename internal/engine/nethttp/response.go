@@ -289,6 +289,7 @@ func canonical(name []byte) string {
 // broken ends a response whose body broke off, on either side. The client must
 // see that it is not whole: the connection (or the stream) is cut.
 func (s *response) broken(err error) {
+	s.x.rec.Cut = true
 	var from *clientError
 	if errors.As(err, &from) || s.x.clientGone() || s.x.upload != nil && s.x.upload.failed.Load() {
 		panic(errAbandon)

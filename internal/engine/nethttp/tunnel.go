@@ -49,9 +49,11 @@ func (s *response) tunnel() {
 	defer x.e.inflight.enter()
 
 	var both sync.WaitGroup
-	both.Go(func() { t.copy(endpoint, client, early) })
-	t.copy(client, endpoint, s.take(int64(s.filled-s.start)))
+	both.Go(func() { t.copy(endpoint, client, early, &t.in) })
+	t.copy(client, endpoint, s.take(int64(s.filled-s.start)), &t.out)
 	both.Wait()
+	x.bytesIn.Add(t.in.Load())
+	x.rec.BytesOut += t.out.Load()
 }
 
 // endpointWriter bounds how long an endpoint may leave a write blocked, as the
@@ -86,6 +88,8 @@ type tunnel struct {
 	idle time.Duration
 	last atomic.Int64 // when a byte last crossed, Unix nanoseconds
 	over atomic.Bool  // both ends were aborted
+	in   atomic.Int64 // bytes from the client
+	out  atomic.Int64 // bytes to the client
 
 	client, endpoint tunnelEnd
 }
@@ -110,12 +114,13 @@ type tunnelEnd struct {
 
 // copy moves bytes from one end to the other, early first, and passes the end
 // of the stream on as a half-close. Any other error ends both directions.
-func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
+func (t *tunnel) copy(to, from tunnelEnd, early []byte, count *atomic.Int64) {
 	if len(early) > 0 {
 		if _, err := to.rw.Write(early); err != nil {
 			t.Close()
 			return
 		}
+		count.Add(int64(len(early)))
 	}
 	buf := upstream.GetSmall()
 	defer func() { upstream.PutBuffer(buf) }()
@@ -124,6 +129,7 @@ func (t *tunnel) copy(to, from tunnelEnd, early []byte) {
 		n, err := from.rw.Read(*buf)
 		if n > 0 {
 			t.touch()
+			count.Add(int64(n))
 			if _, err := to.rw.Write((*buf)[:n]); err != nil {
 				break
 			}
