@@ -99,7 +99,7 @@ func (x *exchange) finish() {
 		x.describe()
 		x.e.options.Done(&x.rec)
 	}
-	x.shadow.drop() // the body never ended
+	x.shadow.end()
 	clear(x.tried)
 	*x = exchange{tried: x.tried[:0], resp: x.resp.memory()}
 	exchanges.Put(x)

@@ -2,18 +2,24 @@ package nethttp
 
 import (
 	"math/rand/v2"
+	"sync"
 
 	"ramjet.dev/ingress/internal/engine/mirror"
 )
 
 // shadow is the copy of a request in the making. The request itself is streamed
 // to the primary as ever; what the upload reads is kept aside until the body has
-// ended, or is longer than may be copied. A nil shadow makes no copy. After the
-// upload has begun it belongs to the upload.
+// ended, or is longer than may be copied. Then it waits for the answer of the
+// primary to be on its way: making and sending a copy is work, and the request comes
+// first. A nil shadow makes no copy.
 type shadow struct {
-	e    *Engine
-	copy *mirror.Copy
-	over bool // sent, or given up
+	e *Engine
+
+	mu    sync.Mutex // the upload adds, the exchange releases
+	copy  *mirror.Copy
+	whole bool // the body has ended
+	free  bool // nobody waits for it to be sent later
+	over  bool // sent, or given up
 }
 
 // startShadow begins a copy if the route has a mirror that samples this request.
@@ -35,17 +41,21 @@ func (x *exchange) startShadow() {
 		Host:   x.rec.Plan.Authority,
 		Header: x.header(),
 	}}
-	if !x.body {
-		x.shadow.add(nil, true)
+	x.shadow.whole = !x.body
+	if x.asked.upgrade != "" { // its answer may be on its way for hours
+		x.shadow.release()
 	}
 }
 
-// add keeps a piece of the body; last sends the copy off.
+// add keeps a piece of the body; last is its end.
 func (s *shadow) add(piece []byte, last bool) {
-	if s == nil || s.over {
+	if s == nil {
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	switch {
+	case s.over:
 	case int64(len(s.copy.Body)+len(piece)) > s.e.options.MirrorMaxBody && len(piece) > 0:
 		s.e.metrics.MirrorSkipped.Inc()
 		s.drop()
@@ -54,16 +64,44 @@ func (s *shadow) add(piece []byte, last bool) {
 		s.drop()
 	default:
 		s.copy.Body = append(s.copy.Body, piece...)
-		if last {
-			s.over = true
-			s.e.mirrors.Offer(s.copy)
-		}
+		s.whole = last
+		s.offer()
 	}
 }
 
-// drop gives the copy up; also when the request ended before its body did.
+// release lets the copy be sent as soon as it is whole.
+func (s *shadow) release() {
+	if s == nil {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.free = true
+	s.offer()
+}
+
+// end sends the copy, or gives it up when the request ended before its body did.
+func (s *shadow) end() {
+	if s == nil {
+		return
+	}
+	s.release()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drop()
+}
+
+// offer sends the copy if it is time. The caller holds the lock.
+func (s *shadow) offer() {
+	if s.whole && s.free && !s.over {
+		s.over = true
+		s.e.mirrors.Offer(s.copy)
+	}
+}
+
+// drop gives the copy up. The caller holds the lock.
 func (s *shadow) drop() {
-	if s == nil || s.over {
+	if s.over {
 		return
 	}
 	s.over = true
