@@ -33,12 +33,12 @@ func TestRefused(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			refused(t, file)
+			refusal(t, file)
 		})
 	}
 }
 
-func refused(t *testing.T, file string) {
+func refusal(t *testing.T, file string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
@@ -47,10 +47,9 @@ func refused(t *testing.T, file string) {
 	if !ok {
 		t.Fatal("the case does not say what stderr has to be")
 	}
-	free, taken := listen(t), listen(t)
-	free.Close()
-	places := strings.NewReplacer("{free}", free.Addr().String(), "{taken}", taken.Addr().String())
-	back := strings.NewReplacer(free.Addr().String(), "{free}", taken.Addr().String(), "{taken}")
+	free, taken := unused(t), listen(t)
+	places := strings.NewReplacer("{free}", free, "{taken}", taken.Addr().String())
+	back := strings.NewReplacer(free, "{free}", taken.Addr().String(), "{taken}")
 
 	dir := t.TempDir()
 	daemon.Pair(t, dir, "web", "shop.test")
@@ -94,7 +93,7 @@ func refused(t *testing.T, file string) {
 	if out := c.Out.String(); out != "" {
 		t.Errorf("something was printed as if it had started: %q", out)
 	}
-	l, err := net.Listen("tcp", free.Addr().String())
+	l, err := net.Listen("tcp", free)
 	if err != nil {
 		t.Fatalf("a port is still bound: %v", err)
 	}
@@ -109,4 +108,24 @@ func listen(t *testing.T) net.Listener {
 	}
 	t.Cleanup(func() { l.Close() })
 	return l
+}
+
+// unused is an address where one can listen and nobody does. Its port is held by a
+// connection that was accepted there: it hinders nobody who names the port, and
+// keeps it from all who ask for any free one.
+func unused(t *testing.T) string {
+	t.Helper()
+	l := listen(t)
+	far, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { far.Close() })
+	near, err := l.Accept()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { near.Close() })
+	l.Close()
+	return near.LocalAddr().String()
 }
