@@ -24,7 +24,7 @@ type Forwarding struct {
 	Forwarded string
 }
 
-// Forward decides the forwarding fields (data-plane.md, "Headers on the way
+// Forward decides the forwarding fields (docs/routing.md, "Headers on the way
 // in"). peer is the address at the other end of the connection, peerText its
 // text (so that callers can keep one string per connection), authority the Host
 // as sent.
