@@ -59,7 +59,7 @@ func run(o options) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary folder
 	binary := filepath.Join(dir, "ramjet-ingressd")
 	build := exec.Command("go", "build", "-o", binary, "./cmd/ramjet-ingressd")
 	build.Stderr = os.Stderr

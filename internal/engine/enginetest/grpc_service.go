@@ -105,7 +105,6 @@ type grpcBackend struct {
 
 	monitor // guards the following
 	conns   map[net.Conn]bool
-	closed  int
 }
 
 // most is the largest message that clients and servers take.
@@ -153,12 +152,7 @@ func (l *watchedListener) Accept() (net.Conn, error) {
 
 // Close closes the connection.
 func (c *watchedConn) Close() error {
-	c.b.change(func() {
-		if c.b.conns[c] {
-			delete(c.b.conns, c)
-			c.b.closed++
-		}
-	})
+	c.b.change(func() { delete(c.b.conns, c) })
 	return c.Conn.Close()
 }
 
