@@ -171,7 +171,10 @@ func grpcTrailersOnly(t *T) {
 	h.data(s, true, "\x00\x00\x00\x00\x00")
 	a := h.answer(s)
 	want := "map[:status:[200] content-type:[application/grpc+bytes] grpc-message:[unknown method Nothing for service suite.Calls] grpc-status:[12]]"
-	if got := fmt.Sprint(a.head); got != want || a.trailer != nil || a.body != "" || a.reset != "" {
+	// An answer that came before the whole request was read ends with a reset that
+	// says so and is no error (RFC 9113 §8.1); whether it did is chance here.
+	whole := a.reset == "" || a.reset == "NO_ERROR"
+	if got := fmt.Sprint(a.head); got != want || a.trailer != nil || a.body != "" || !whole {
 		t.Errorf("got %+v\nwant the head %s and nothing else", a, want)
 	}
 }
