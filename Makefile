@@ -43,7 +43,7 @@ slow: ## the suite of the engines with ten times the repetitions (about a minute
 e2e: ## the real binary as a child process (about half a minute)
 	go test -tags e2e -count=1 ./test/e2e
 
-interop: ## routing through a real nginx; needs nginx and curl
+interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
 	go test -tags interop -count=1 ./test/interop
 
 bench: ## the micro-benchmarks, one pass
