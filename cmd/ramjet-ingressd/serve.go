@@ -115,12 +115,7 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 	var ctx context.Context
 	ctx, d.cancel = context.WithCancel(context.Background())
 
-	d.pools = upstream.New(upstream.Options{
-		ConnectTimeout:  c.connectTimeout,
-		IdlePerEndpoint: c.upstreamPoolIdle,
-		ResponseTimeout: c.responseTimeout,
-		MaxHeaderBytes:  c.maxHeaderBytes,
-	})
+	d.pools = upstream.New(upstreamOptions(c))
 	d.expiry = newExpiryWatch(d.log, time.Now)
 	sinks := []audit.Sink{audit.LogSink(d.log)}
 	if d.webhook != nil {
@@ -183,6 +178,15 @@ func endpointsOf(t *route.Table) []string {
 		}
 	}
 	return all
+}
+
+func upstreamOptions(c config) upstream.Options {
+	return upstream.Options{
+		ConnectTimeout:  c.connectTimeout,
+		IdlePerEndpoint: c.upstreamPoolIdle,
+		ResponseTimeout: c.responseTimeout,
+		MaxHeaderBytes:  c.maxHeaderBytes,
+	}
 }
 
 func engineOptions(c config) engine.Options {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/goleak"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/upstream"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -21,6 +22,20 @@ func flagsOf(t *testing.T, args ...string) config {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// TestUpstreamOptions is TestEngineOptions for the pools.
+func TestUpstreamOptions(t *testing.T) {
+	got := upstreamOptions(flagsOf(t, "--demo", "--connect-timeout=11s", "--upstream-pool-idle=12", "--response-timeout=13s", "--max-header-bytes=14001"))
+	want := upstream.Options{ConnectTimeout: 11 * time.Second, IdlePerEndpoint: 12, ResponseTimeout: 13 * time.Second, MaxHeaderBytes: 14001}
+	if got != want {
+		t.Errorf("got %+v, want %+v", got, want)
+	}
+	for i := range reflect.TypeFor[upstream.Options]().NumField() {
+		if reflect.ValueOf(want).Field(i).IsZero() {
+			t.Errorf("upstream.Options.%s has no source here: give it its flag", reflect.TypeOf(want).Field(i).Name)
+		}
+	}
 }
 
 // TestEngineOptions gives every flag of the engines a value that no other has, and

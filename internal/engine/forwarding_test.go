@@ -56,8 +56,10 @@ func TestForward(t *testing.T) {
 			Forwarding{"198.51.100.1, 10.1.1.1, 10.2.2.2, 10.0.0.7", "198.51.100.1", "http", "http", "http", "a.test", "80", "", ""}},
 		{"a client that forges the beginning", trusted, "a.test", false, Claims{For: "10.9.9.9, 198.51.100.1"},
 			Forwarding{"10.9.9.9, 198.51.100.1, 10.0.0.7", "198.51.100.1", "http", "http", "http", "a.test", "80", "", ""}},
-		{"one claim does not imply the others", trusted, "a.test", false, Claims{Proto: "https"},
-			Forwarding{"10.0.0.7", "10.0.0.7", "https", "http", "http", "a.test", "80", "", ""}},
+		{"what is not claimed fits the scheme that is", trusted, "a.test", false, Claims{Proto: "https"},
+			Forwarding{"10.0.0.7", "10.0.0.7", "https", "https", "https", "a.test", "443", "", ""}},
+		{"but a port that is named stands", trusted, "a.test:8080", false, Claims{Proto: "https"},
+			Forwarding{"10.0.0.7", "10.0.0.7", "https", "https", "https", "a.test:8080", "8080", "", ""}},
 	} {
 		got := networks(t, "10.0.0.0/8").Forward(c.peer, c.peer.String(), c.authority, c.secure, c.claims)
 		if got != c.want {

@@ -255,8 +255,10 @@ func mirrorBounds(t *T) {
 				t.Fatalf("the client got %+v", a)
 			}
 		}
-		if dropped := int(p.Metrics.MirrorDropped.Load()); dropped < try.sent-try.most || dropped == try.sent {
-			t.Errorf("%d of %d dropped, so %d are kept; want at most %d", dropped, try.sent, try.sent-dropped, try.most)
+		// On a slow machine the first copies have had their time before the last are made.
+		dropped, expired := int(p.Metrics.MirrorDropped.Load()), int(p.Metrics.MirrorFailures.Load())
+		if kept := try.sent - dropped - expired; kept > try.most || dropped == try.sent {
+			t.Errorf("%d of %d dropped and %d expired, so %d are kept; want at most %d", dropped, try.sent, expired, kept, try.most)
 		}
 	}
 }

@@ -187,8 +187,7 @@ func closedUnanswered(t *T) {
 			method, _, _ := strings.Cut(try.request, " ")
 			c := p.Dial()
 			// A connection that has served one request, and only that.
-			o.CloseIdle()
-			o.whenIdle(t, 0)
+			o.dropIdle(t)
 			c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
 			o.whenIdle(t, 1)
 			path := fmt.Sprint("/", record)
@@ -205,6 +204,22 @@ func closedUnanswered(t *T) {
 			t.Errorf("%d retries counted, want 5", got)
 		}
 	}
+}
+
+// dropIdle closes all connections, once none of them serves any more: the origin may
+// learn later than the client that an exchange is over.
+func (o *Origin) dropIdle(t *T) {
+	t.Helper()
+	o.wait(t, "no exchange is going on at the origin", func() bool {
+		for _, idle := range o.open {
+			if !idle {
+				return false
+			}
+		}
+		return true
+	})
+	o.CloseIdle()
+	o.whenIdle(t, 0)
 }
 
 // asked counts the requests for a path.
