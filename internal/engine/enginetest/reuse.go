@@ -116,8 +116,7 @@ func closedWhileIdle(t *T) {
 				t.Fatalf("round %d, %.4s: got %d %q", n+1, request, a.Status, a.Body)
 			}
 			o.whenIdle(t, 1)
-			o.CloseIdle()
-			o.whenIdle(t, 0)
+			o.dropIdle(t)
 		}
 	}
 	if got := posts.Load(); got != int32(often) {
