@@ -180,7 +180,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.serving.Wait()
 	e.mirrors.Close()
 	if left > 0 {
-		return fmt.Errorf("requests still being served at the end of the grace, and cut: %d", left)
+		return fmt.Errorf("still being served at the end of the grace, and cut: %d requests", left)
 	}
 	return nil
 }
