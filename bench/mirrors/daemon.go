@@ -19,6 +19,7 @@ type daemon struct {
 	http, admin string
 	log         io.ReadCloser
 	ended       chan struct{}
+	clients     [workers]client
 }
 
 // startDaemon starts one and waits until it serves.
@@ -30,7 +31,7 @@ func startDaemon(command []string, dir, mode string, b *backends) (*daemon, erro
 		mirror = ", mirror: {backend: shadow}"
 	}
 	routes += "routes:\n  - {path: /, pathType: Prefix, backend: primary" + mirror + "}\n"
-	file := filepath.Join(dir, mode+".yaml")
+	file := filepath.Join(dir, strings.ReplaceAll(mode, ", ", "-")+".yaml")
 	if err := os.WriteFile(file, []byte(routes), 0o600); err != nil {
 		return nil, err
 	}
@@ -65,6 +66,11 @@ func startDaemon(command []string, dir, mode string, b *backends) (*daemon, erro
 }
 
 func (d *daemon) stop() {
+	for i := range d.clients {
+		if c := d.clients[i].conn; c != nil {
+			c.Close()
+		}
+	}
 	_ = d.cmd.Process.Kill()
 	if d.ended != nil {
 		<-d.ended

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,68 +16,82 @@ import (
 // each of them is idle nearly all the time, so that requests do not queue here.
 const workers = 16
 
-// load sends requests at a fixed rate for a while and returns the quantiles of what
-// they took, from the first byte sent to the last received.
-func (d *daemon) load(o options, length time.Duration) (slice, error) {
+// client is one connection that is kept over all turns.
+type client struct {
+	conn net.Conn
+	in   *bufio.Reader
+}
+
+// load sends requests at a fixed rate for a while and returns what each took, from
+// the first byte sent to the last received.
+func (d *daemon) load(o options, length time.Duration) (r result) {
 	request := "GET / HTTP/1.1\r\nHost: bench.test\r\n\r\n"
 	if o.body > 0 {
 		request = fmt.Sprintf("POST / HTTP/1.1\r\nHost: bench.test\r\nContent-Length: %d\r\n\r\n%s", o.body, strings.Repeat("x", o.body))
 	}
 	each := max(int(length.Seconds()*float64(o.rate))/workers, 1)
 	pause := time.Duration(workers) * time.Second / time.Duration(o.rate)
-	took := make([][]time.Duration, workers)
-	failed := make([]error, workers)
+	var took [workers][]time.Duration
 	began := time.Now()
 	var all sync.WaitGroup
 	for w := range workers {
 		all.Go(func() {
 			first := began.Add(time.Duration(w) * pause / workers)
-			took[w], failed[w] = drive(d.http, request, each, first, pause)
+			took[w] = d.clients[w].drive(d.http, request, each, first, pause)
 		})
 	}
 	all.Wait()
-	var s slice
-	var list []time.Duration
-	for w := range workers {
-		list = append(list, took[w]...)
-		s.errors += each - len(took[w])
+	for _, list := range took {
+		r.took = append(r.took, list...)
 	}
-	s.requests = len(list)
-	if len(list) == 0 {
-		return s, fmt.Errorf("nothing was answered: %w", errors.Join(failed...))
-	}
-	slices.Sort(list)
-	s.p50, s.p99 = list[len(list)/2], list[len(list)*99/100]
-	return s, nil
+	r.failed = workers*each - len(r.took)
+	return r
 }
 
-// drive sends requests over one connection, one every pause.
-func drive(address, request string, n int, first time.Time, pause time.Duration) (took []time.Duration, err error) {
-	c, err := net.Dial("tcp", address)
-	if err != nil {
-		return nil, err
-	}
-	defer c.Close()
-	in := bufio.NewReader(c)
+// drive sends n requests, one every pause, and stops at the first that fails.
+func (c *client) drive(address, request string, n int, first time.Time, pause time.Duration) (took []time.Duration) {
 	for i := range n {
 		time.Sleep(time.Until(first.Add(time.Duration(i) * pause)))
+		if err := c.connect(address); err != nil {
+			return took
+		}
 		sent := time.Now()
-		if err := c.SetDeadline(sent.Add(10 * time.Second)); err != nil {
-			return took, err
-		}
-		if _, err := io.WriteString(c, request); err != nil {
-			return took, err
-		}
-		r, err := http.ReadResponse(in, nil)
-		if err != nil {
-			return took, err
-		}
-		_, err = io.Copy(io.Discard, r.Body)
-		r.Body.Close()
-		if err != nil || r.StatusCode != http.StatusOK {
-			return took, fmt.Errorf("got %s, %w", r.Status, err)
+		if err := c.exchange(request, sent); err != nil {
+			c.conn.Close()
+			c.conn = nil
+			return took
 		}
 		took = append(took, time.Since(sent))
 	}
-	return took, nil
+	return took
+}
+
+func (c *client) connect(address string) (err error) {
+	if c.conn == nil {
+		if c.conn, err = net.Dial("tcp", address); err == nil {
+			c.in = bufio.NewReader(c.conn)
+		}
+	}
+	return err
+}
+
+func (c *client) exchange(request string, sent time.Time) error {
+	if err := c.conn.SetDeadline(sent.Add(10 * time.Second)); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(c.conn, request); err != nil {
+		return err
+	}
+	r, err := http.ReadResponse(c.in, nil)
+	if err != nil {
+		return err
+	}
+	defer r.Body.Close()
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		return err
+	}
+	if r.StatusCode != http.StatusOK {
+		return errors.New(r.Status)
+	}
+	return nil
 }

@@ -72,6 +72,7 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	defer x.finish()
 	defer x.caught()
 	x.run()
+	x.answeredShadow()
 }
 
 // caught turns a panic that is a fault of ours into a logged 500; net/http would

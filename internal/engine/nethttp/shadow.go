@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"math/rand/v2"
+	"net/http"
 	"sync"
 
 	"ramjet.dev/ingress/internal/engine/mirror"
@@ -45,6 +46,20 @@ func (x *exchange) startShadow() {
 	if x.asked.upgrade != "" { // its answer may be on its way for hours
 		x.shadow.release()
 	}
+}
+
+// answeredShadow releases the copy of a request whose answer is written. Over HTTP/1
+// what is written lies in net/http's buffer still, and would be sent beside the
+// copy's work instead of before it. Over HTTP/2 it has to stay there: a flush would
+// cut a head that ends its stream in two.
+func (x *exchange) answeredShadow() {
+	if x.shadow == nil {
+		return
+	}
+	if x.r.ProtoMajor == 1 {
+		http.NewResponseController(x.w).Flush() // a client that has gone is nobody's fault
+	}
+	x.shadow.release()
 }
 
 // add keeps a piece of the body; last is its end.
