@@ -56,7 +56,7 @@ func (x *exchange) answeredShadow() {
 	if x.shadow == nil {
 		return
 	}
-	if x.r.ProtoMajor == 1 {
+	if x.r.ProtoMajor == 1 && x.rec.Status != http.StatusSwitchingProtocols { // a tunnel is not net/http's any more
 		http.NewResponseController(x.w).Flush() // a client that has gone is nobody's fault
 	}
 	x.shadow.release()
