@@ -77,6 +77,8 @@ var readTree = sync.OnceValues(func() (*tree, error) {
 		switch {
 		case d.IsDir() && slices.Contains([]string{".git", ".cache", "bin", "bench/results"}, rel):
 			return fs.SkipDir
+		case d.IsDir() && rel != "." && isModule(name): // another module has its own laws
+			return fs.SkipDir
 		case !d.Type().IsRegular():
 			return nil
 		}
@@ -94,6 +96,11 @@ var readTree = sync.OnceValues(func() (*tree, error) {
 	})
 	return t, err
 })
+
+func isModule(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "go.mod"))
+	return err == nil
+}
 
 // findRoot is the nearest folder above the test's with a go.mod.
 func findRoot() (string, error) {
