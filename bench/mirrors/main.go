@@ -5,10 +5,10 @@
 // One daemon runs for each thing that a mirror can be: off, off once more, up,
 // refusing connections, hanging, slow by a second. All of them are warm, have the same
 // primary, and get load in short turns at a fixed rate, in an order that rotates. The
-// quantiles of a round, of all its turns together, are divided by those with the
-// mirror off; the table shows medians over the rounds. The second daemon without a
-// mirror says how far from 1 a ratio comes by itself. The exit status is 1 when an
-// answer was wrong.
+// quantiles of a round, of all its turns together, are divided by those of the two
+// daemons without a mirror taken together; the table shows medians over the rounds.
+// The rows of those two say how far from 1 a ratio comes by itself. The exit status is
+// 1 when an answer was wrong.
 //
 // It is a tool of the benchmark and no part of the product.
 package main
@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// modes are what a mirror can be. The first is the reference, the second the control.
+// modes are what a mirror can be. The first two are the reference.
 var modes = []string{"off", "off, again", "up", "refusing", "hanging", "slow"}
 
 func main() {

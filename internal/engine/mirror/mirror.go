@@ -5,13 +5,13 @@
 // Offer never blocks: what does not fit into the queue, or into the memory that
 // waiting copies may hold, is dropped and counted. A fixed number of workers
 // sends the copies, each within Deadline, over connections of their own; no
-// balancing state and no pool of the primaries is touched.
+// balancing state and no pool of the primaries is touched. Where a copy would be
+// dropped or refused anyway, Admit says so before any work is put into it.
 package mirror
 
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -43,7 +43,9 @@ const (
 // Copy is a request to be sent to a mirror. It owns its Header and Body.
 type Copy struct {
 	Mirror *route.Mirror
-	Method string
+	// Endpoint is what Admit chose.
+	Endpoint *route.Endpoint
+	Method   string
 	// Target is in origin form.
 	Target string
 	// Host is what the primary got.
@@ -57,6 +59,7 @@ type Queue struct {
 	metrics *engine.Metrics
 	waiting chan *Copy
 	held    atomic.Int64 // bytes of the bodies that are made, wait or are being sent
+	refused refused
 	http1   *http.Transport
 	http2   *http.Transport
 	cancel  context.CancelFunc
@@ -90,6 +93,23 @@ func transport(h2 bool) *http.Transport {
 		IdleConnTimeout:        30 * time.Second,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
+}
+
+// Admit chooses the endpoint of a copy that is about to be made. It is nil, and the
+// copy counted as dropped or failed, when making it would be work for nothing: the
+// queue is full, the mirror has no endpoints, or the endpoint let nobody connect a
+// moment ago. It never blocks.
+func (q *Queue) Admit(m *route.Mirror) *route.Endpoint {
+	if len(q.waiting) == cap(q.waiting) {
+		q.metrics.MirrorDropped.Inc()
+		return nil
+	}
+	ep := m.Pick()
+	if ep == nil || !q.refused.passes(ep.Address, time.Now()) {
+		q.metrics.MirrorFailures.Inc()
+		return nil
+	}
+	return ep
 }
 
 // Reserve claims memory for a piece of the body of a copy in the making; false
@@ -130,7 +150,9 @@ func (q *Queue) work(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case c := <-q.waiting:
-			if err := q.send(ctx, c); err != nil {
+			err := q.send(ctx, c)
+			q.refused.note(c.Endpoint.Address, err, time.Now())
+			if err != nil {
 				q.metrics.MirrorFailures.Inc()
 			} else {
 				q.metrics.Mirrored.Inc()
@@ -142,17 +164,13 @@ func (q *Queue) work(ctx context.Context) {
 
 // send delivers one copy.
 func (q *Queue) send(ctx context.Context, c *Copy) error {
-	ep := c.Mirror.Pick()
-	if ep == nil {
-		return errNoEndpoints
-	}
 	ctx, cancel := context.WithTimeout(ctx, Deadline)
 	defer cancel()
 	t := q.http1
 	if c.Mirror.Backend.Protocol == route.GRPC {
 		t = q.http2
 	}
-	resp, err := t.RoundTrip(c.request(ctx, ep.Address))
+	resp, err := t.RoundTrip(c.request(ctx))
 	if err != nil {
 		return err
 	}
@@ -164,10 +182,7 @@ func (q *Queue) send(ctx context.Context, c *Copy) error {
 	return err
 }
 
-// errNoEndpoints says that a mirror has nowhere to go.
-var errNoEndpoints = errors.New("the mirror backend has no endpoints")
-
-func (c *Copy) request(ctx context.Context, address string) *http.Request {
+func (c *Copy) request(ctx context.Context) *http.Request {
 	host := c.Host
 	if c.Mirror.Host != "" {
 		host = c.Mirror.Host
@@ -178,7 +193,7 @@ func (c *Copy) request(ctx context.Context, address string) *http.Request {
 	}
 	r := &http.Request{
 		Method: c.Method,
-		URL:    TargetURL(c.Target, address, host),
+		URL:    TargetURL(c.Target, c.Endpoint.Address, host),
 		Host:   host,
 		Header: c.Header,
 		Body:   http.NoBody,

@@ -44,7 +44,7 @@ func (q *Queue) offer(t *testing.T, m *route.Mirror, size int) {
 	if !q.Reserve(size) {
 		t.Fatalf("no memory for a body of %d bytes", size)
 	}
-	q.Offer(&Copy{Mirror: m, Method: "POST", Target: "/", Host: "a.test", Header: http.Header{}, Body: make([]byte, size)})
+	q.Offer(&Copy{Mirror: m, Endpoint: m.Pick(), Method: "POST", Target: "/", Host: "a.test", Header: http.Header{}, Body: make([]byte, size)})
 }
 
 // hanging is a server that takes requests and never answers; each one that has come in
@@ -109,9 +109,12 @@ func TestFull(t *testing.T) {
 	}
 	for range 3 {
 		q.offer(t, m, size)
+		if q.Admit(m) != nil {
+			t.Error("a copy is made for a queue that is full")
+		}
 	}
-	if n := metrics.MirrorDropped.Load(); n != 3 {
-		t.Errorf("%d copies dropped, want 3", n)
+	if n := metrics.MirrorDropped.Load(); n != 6 {
+		t.Errorf("%d copies dropped, want 6", n)
 	}
 	if got, want := q.held.Load(), int64((Workers+queueLength)*size); got != want {
 		t.Errorf("%d bytes are held, want %d", got, want)
@@ -140,7 +143,9 @@ func TestFates(t *testing.T) {
 	q := New(&metrics)
 	defer q.Close()
 	q.offer(t, mirrorTo(t, strings.TrimPrefix(answering.URL, "http://")), 10)
-	q.offer(t, mirrorTo(t), 20)
+	if ep := q.Admit(mirrorTo(t)); ep != nil {
+		t.Errorf("a mirror without endpoints has the endpoint %s", ep.Address)
+	}
 	for late := time.Now().Add(Deadline); q.held.Load() != 0; {
 		if time.Now().After(late) {
 			t.Fatalf("%d bytes are still held", q.held.Load())

@@ -35,12 +35,17 @@ func (x *exchange) startShadow() {
 		x.e.metrics.MirrorSkipped.Inc()
 		return
 	}
+	ep := x.e.mirrors.Admit(m)
+	if ep == nil {
+		return
+	}
 	x.shadow = &shadow{e: x.e, copy: &mirror.Copy{
-		Mirror: m,
-		Method: x.r.Method,
-		Target: x.rec.Plan.Target,
-		Host:   x.rec.Plan.Authority,
-		Header: x.header(),
+		Mirror:   m,
+		Endpoint: ep,
+		Method:   x.r.Method,
+		Target:   x.rec.Plan.Target,
+		Host:     x.rec.Plan.Authority,
+		Header:   x.header(),
 	}}
 	x.shadow.whole = !x.body
 	if x.asked.upgrade != "" { // its answer may be on its way for hours
