@@ -79,7 +79,7 @@ var readTree = sync.OnceValues(func() (*tree, error) {
 			return fs.SkipDir
 		case d.IsDir() && rel != "." && isModule(name): // another module has its own laws
 			return fs.SkipDir
-		case !d.Type().IsRegular():
+		case !d.Type().IsRegular() || rel == ".git": // a file in a further work tree
 			return nil
 		}
 		t.files = append(t.files, rel)
