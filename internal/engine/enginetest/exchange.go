@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -46,7 +47,21 @@ var exchanges = features{
 }
 
 func runExchange(t *T, s *stanza) {
-	x := &exchangeCase{t: t, show: len(s.values("show")) > 0}
+	got := play(t, s, manner{show: len(s.values("show")) > 0})
+	s.compare(t, got.lines())
+}
+
+// manner is how a case is played.
+type manner struct {
+	name   string
+	tls    bool // over TLS even if the case does not ask for it
+	pieces bool // each byte is a write of its own
+	show   bool // the fields that this hop writes itself are listed
+}
+
+// play runs a case against an engine from its start to its end.
+func play(t *T, s *stanza, how manner) *exchangeCase {
+	x := &exchangeCase{t: t, how: how}
 	for _, a := range s.values("answer") {
 		x.answers = append(x.answers, x.bytes(a))
 	}
@@ -62,18 +77,23 @@ func runExchange(t *T, s *stanza) {
 	p.Stop(patience)
 	p.Pools.Close()
 	o.settle(t)
+	x.proxy = p
+	return x
+}
 
-	if len(x.atOrigin) == 0 {
-		x.atOrigin = []string{"nothing"}
-	}
+// lines are what the origin and the client got.
+func (x *exchangeCase) lines() []line {
 	var got []line
 	for _, text := range x.atOrigin {
 		got = append(got, line{"origin", text})
 	}
+	if len(got) == 0 {
+		got = append(got, line{"origin", "nothing"})
+	}
 	for _, text := range x.atClient {
 		got = append(got, line{"client", text})
 	}
-	s.compare(t, got)
+	return got
 }
 
 // compare holds the origin and client lines against what happened.
@@ -101,8 +121,9 @@ func (s *stanza) compare(t *T, got []line) {
 }
 
 type exchangeCase struct {
-	t    *T
-	show bool
+	t     *T
+	how   manner
+	proxy *Proxy // stopped
 
 	mu       sync.Mutex
 	answers  []string
@@ -126,7 +147,6 @@ func (x *exchangeCase) setup(s *stanza, o *Origin) Setup {
 			word, arg, _ := strings.Cut(w, " ")
 			switch word {
 			case "tls":
-				setup.Hosts = []string{"a.test"}
 			case "trust":
 				options.Trust = engine.NewTrust([]netip.Prefix{netip.MustParsePrefix(arg)})
 			case "underscores":
@@ -138,10 +158,8 @@ func (x *exchangeCase) setup(s *stanza, o *Origin) Setup {
 			}
 		}
 	}
-	for _, w := range s.values("with") {
-		if w == "tls" {
-			setup.Hosts = []string{"a.test"}
-		}
+	if x.how.tls || slices.Contains(s.values("with"), "tls") {
+		setup.Hosts = []string{"a.test"}
 	}
 	return setup
 }
@@ -199,7 +217,7 @@ func (x *exchangeCase) vouched(m *message) {
 var madeID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 func (x *exchangeCase) hidden(name string) bool {
-	if !x.show {
+	if !x.how.show {
 		for _, o := range own {
 			if name == o {
 				return true
@@ -221,7 +239,12 @@ func (x *exchangeCase) client(s *stanza, p *Proxy) {
 	if m := s.values("methods"); len(m) > 0 {
 		methods = strings.Fields(m[0])
 	}
-	c.Send(x.bytes(strings.Join(s.values("send"), "")))
+	sent := x.bytes(strings.Join(s.values("send"), ""))
+	for x.how.pieces && len(sent) > 1 {
+		c.Send(sent[:1])
+		sent = sent[1:]
+	}
+	c.Send(sent)
 	for len(methods) > 0 {
 		m, ok := x.next(c, methods[0])
 		if !ok {

@@ -69,7 +69,8 @@ func (n named) spec(t *T, lines ...string) route.Spec {
 	return spec
 }
 
-func runRouting(t *T, s *stanza) {
+// tableLines are the routes and the default of a case in the text form of a table.
+func (s *stanza) tableLines() []string {
 	var lines []string
 	for _, r := range s.values("route") {
 		lines = append(lines, "route "+r)
@@ -77,8 +78,12 @@ func runRouting(t *T, s *stanza) {
 	for _, d := range s.values("default") {
 		lines = append(lines, "default-backend "+d)
 	}
+	return lines
+}
+
+func runRouting(t *T, s *stanza) {
 	origins := named{}
-	p := t.Start(Setup{Spec: origins.spec(t, lines...)})
+	p := t.Start(Setup{Spec: origins.spec(t, s.tableLines()...)})
 	h1, h2 := p.Dial(), p.DialH2(0)
 	for _, ask := range s.values("ask") {
 		q := parseAsk(t, s, ask)

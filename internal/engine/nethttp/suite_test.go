@@ -19,3 +19,7 @@ func newEngine(o engine.Options, live *generation.Live, pools *upstream.Pools, m
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestSuite(t *testing.T) { enginetest.Run(t, newEngine) }
+
+// TestDifferIsFair: an engine does not differ from itself, so what another differs
+// in is no matter of chance.
+func TestDifferIsFair(t *testing.T) { enginetest.Differ(t, newEngine, newEngine) }
