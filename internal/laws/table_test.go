@@ -48,8 +48,9 @@ var table = map[string]rule{
 			"context":  "LogSink: slog wants one with a record that carries attributes",
 		},
 	},
-	"internal/deadline": {layer: 0, kernel: true},
-	"internal/nearest":  {layer: 0, kernel: true},
+	"internal/deadline":  {layer: 0, kernel: true},
+	"internal/nearest":   {layer: 0, kernel: true},
+	"internal/probation": {layer: 0, kernel: true},
 
 	// Layer 1: compilers.
 	"internal/generation": {
