@@ -77,6 +77,16 @@ var table = map[string]rule{
 		},
 	},
 
+	"internal/translate": {
+		layer: 1, kernel: true,
+		imports: because{
+			"internal/certs":      "the material of certificates is part of the result",
+			"internal/route":      "Kubernetes objects translate to a route.Spec",
+			"k8s.io/api":          "the types of the objects",
+			"k8s.io/apimachinery": "the types inside of them",
+		},
+	},
+
 	// Layer 2: engines and shells.
 	"internal/accesslog": {layer: 2},
 	"internal/engine": {

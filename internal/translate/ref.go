@@ -1,0 +1,93 @@
+package translate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// BackendRef names a port of a Service.
+type BackendRef struct {
+	Namespace, Name string
+	// Port has a name or a number.
+	Port networkingv1.ServiceBackendPort
+}
+
+// IsZero reports whether the reference names nothing.
+func (r BackendRef) IsZero() bool { return r == BackendRef{} }
+
+// String returns "namespace/name:port", which is also the name of the backend.
+func (r BackendRef) String() string { return r.Namespace + "/" + r.Name + ":" + portText(r.Port) }
+
+// portText writes a port as it was asked for; "-" is none.
+func portText(p networkingv1.ServiceBackendPort) string {
+	switch {
+	case p.Name != "":
+		return p.Name
+	case p.Number != 0:
+		return strconv.Itoa(int(p.Number))
+	}
+	return "-"
+}
+
+// ParseBackendRef reads "namespace/name:port", where port is a name or a number from 1
+// to 65535. The error completes a sentence that begins with the text.
+func ParseBackendRef(s string) (BackendRef, error) {
+	owner, port, found := strings.Cut(s, ":")
+	if !found {
+		return BackendRef{}, fmt.Errorf("has no port: write NAMESPACE/NAME:PORT")
+	}
+	name, err := ParseNamespacedName(owner)
+	if err != nil {
+		return BackendRef{}, fmt.Errorf("is not NAMESPACE/NAME:PORT")
+	}
+	r := BackendRef{Namespace: name.Namespace, Name: name.Name}
+	if r.Port, err = parsePort(port); err != nil {
+		return BackendRef{}, err
+	}
+	return r, nil
+}
+
+// ParseNamespacedName reads "namespace/name". The error completes a sentence that begins
+// with the text.
+func ParseNamespacedName(s string) (types.NamespacedName, error) {
+	namespace, name, _ := strings.Cut(s, "/")
+	if !isObjectName(namespace) || !isObjectName(name) {
+		return types.NamespacedName{}, fmt.Errorf("is not NAMESPACE/NAME")
+	}
+	return types.NamespacedName{Namespace: namespace, Name: name}, nil
+}
+
+// parsePort reads a port name or a number.
+func parsePort(s string) (networkingv1.ServiceBackendPort, error) {
+	var port networkingv1.ServiceBackendPort
+	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !isNameRune(r) || r == '.' }) {
+		return port, fmt.Errorf("has a port that is neither a name nor a number from 1 to 65535")
+	}
+	if strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
+		port.Name = s
+		return port, nil
+	}
+	n, err := strconv.ParseUint(s, 10, 16)
+	if err != nil || n == 0 {
+		return port, fmt.Errorf("has a port that is neither a name nor a number from 1 to 65535")
+	}
+	port.Number = int32(n)
+	return port, nil
+}
+
+// isObjectName accepts what can be the name of an object or namespace. It is no full
+// check: a name that no object has is found out when it is looked up.
+func isObjectName(s string) bool {
+	return s != "" && len(s) <= maxObjectName && !strings.ContainsFunc(s, func(r rune) bool { return !isNameRune(r) })
+}
+
+// maxObjectName is the longest name of an object (a DNS subdomain, RFC 1123).
+const maxObjectName = 253
+
+func isNameRune(r rune) bool {
+	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.'
+}
