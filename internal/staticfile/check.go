@@ -17,7 +17,7 @@ func (d *decoder) checkBackends() {
 		switch {
 		case b.Name == "":
 		case twice:
-			d.report(d.backends[i].at("name"), "backend %q is defined twice, first on line %d", b.Name, d.backends[holder].at("name"))
+			d.Report(d.backends[i].at("name"), "backend %q is defined twice, first on line %d", b.Name, d.backends[holder].at("name"))
 			d.refuse(route.KindBackend, i, route.ReasonDuplicateBackend)
 			d.refuse(route.KindBackend, holder, route.ReasonDuplicateBackend)
 		default:
@@ -52,7 +52,7 @@ func (d *decoder) unknownBackend(line int, key, name string, names []string) {
 	if hint == "" {
 		hint = ": add it to backends, or correct the name"
 	}
-	d.report(line, "%s %q is not among the backends%s", key, name, hint)
+	d.Report(line, "%s %q is not among the backends%s", key, name, hint)
 }
 
 // checkDuplicates reports routes and tls entries that claim what an earlier one has,
@@ -66,7 +66,7 @@ func (d *decoder) checkDuplicates() {
 			continue
 		}
 		if holder, twice := routes[key]; twice {
-			d.report(d.routes[i].line, "this route has the host, path and pathType of the one on line %d: remove one of them", d.routes[holder].line)
+			d.Report(d.routes[i].line, "this route has the host, path and pathType of the one on line %d: remove one of them", d.routes[holder].line)
 			continue
 		}
 		routes[key] = i
@@ -82,7 +82,7 @@ func (d *decoder) checkDuplicates() {
 			if c.Host == "" || c.Host == "*" {
 				what = "the default certificate (no host)"
 			}
-			d.report(d.certs[i].at("host"), "%s has a tls entry already, on line %d: remove one of them", what, d.certs[holder].at("host"))
+			d.Report(d.certs[i].at("host"), "%s has a tls entry already, on line %d: remove one of them", what, d.certs[holder].at("host"))
 			continue
 		}
 		certs[host] = i
@@ -98,7 +98,7 @@ func (d *decoder) checkCompiled() {
 		// checkDuplicates has found them all, with the line of the other.
 		duplicate := g.Reason == route.ReasonDuplicateRoute || g.Reason == route.ReasonDuplicateCert
 		if !duplicate && !d.isRefused(g.Kind, g.Index, g.Reason) {
-			d.report(d.lineOfDiagnostic(g), "%s", withoutConsequence.Replace(g.Message))
+			d.Report(d.lineOfDiagnostic(g), "%s", withoutConsequence.Replace(g.Message))
 		}
 	}
 }

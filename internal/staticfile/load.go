@@ -35,6 +35,7 @@ import (
 
 	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/strictyaml"
 )
 
 const (
@@ -43,6 +44,12 @@ const (
 	// maxPEMBytes bounds a certificate or key file.
 	maxPEMBytes = 1 << 20
 )
+
+// Error is one fault of a route file.
+type Error = strictyaml.Error
+
+// Errors is all faults of a route file, sorted by line. It is never empty.
+type Errors = strictyaml.Errors
 
 // File is what a route file says. route.Compile has nothing to object to in Spec,
 // and certs.Build nothing in Certs.
@@ -72,15 +79,15 @@ func Load(path string) (*File, error) {
 // parse compiles the text of a route file. read returns the contents of a PEM file
 // by the path that the route file gives.
 func parse(name string, data []byte, read func(string) ([]byte, error)) (*File, error) {
-	d := decoder{reader: reader{file: name}, read: read}
-	if root := d.document(data); root != nil {
+	d := decoder{Reader: strictyaml.Reader{File: name}, read: read}
+	if root := d.Document(data, "a route file", "give it backends and routes, see the route file in the documentation"); root != nil {
 		d.file(root)
 		d.checkBackends()
 		d.checkDuplicates()
 		d.checkCertificates()
 		d.checkCompiled()
 	}
-	if errs := d.sorted(); len(errs) > 0 {
+	if errs := d.Sorted(); len(errs) > 0 {
 		return nil, errs
 	}
 	return &d.out, nil

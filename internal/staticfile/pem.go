@@ -5,20 +5,21 @@ import (
 
 	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/strictyaml"
 )
 
 // certificate reads a tls entry with its two files. An entry whose files cannot be
 // read keeps its place in the lists, with a refusal instead of material.
 func (d *decoder) certificate(n *yaml.Node) {
-	before := len(d.errs)
-	o, ok := d.object(n, "a tls entry", "", "host", "cert", "key")
+	before := d.Faults()
+	o, ok := d.Object(n, "a tls entry", "", "host", "cert", "key")
 	if !ok {
 		return
 	}
-	host, at := o.text("host"), o.position()
-	at.vague = len(d.errs) > before
-	certPath := o.required("cert", "give the path of a PEM file with the chain")
-	keyPath := o.required("key", "give the path of a PEM file with the private key")
+	host, at := o.Text("host"), positionOf(o)
+	at.vague = d.Faults() > before
+	certPath := o.Required("cert", "give the path of a PEM file with the chain")
+	keyPath := o.Required("key", "give the path of a PEM file with the private key")
 	cert, certOK := d.pem(o, "cert", certPath)
 	key, keyOK := d.pem(o, "key", keyPath)
 	index := len(d.out.Spec.Certs)
@@ -36,13 +37,13 @@ func (d *decoder) certificate(n *yaml.Node) {
 const unreadable = "Unreadable"
 
 // pem reads one of the files of a tls entry.
-func (d *decoder) pem(o object, key, path string) ([]byte, bool) {
+func (d *decoder) pem(o strictyaml.Object, key, path string) ([]byte, bool) {
 	if path == "" {
 		return nil, false
 	}
 	data, err := d.read(path)
 	if err != nil {
-		d.report(o.at(key), "%s %q cannot be read: %v", key, path, err)
+		d.Report(o.At(key), "%s %q cannot be read: %v", key, path, err)
 		return nil, false
 	}
 	return data, true
@@ -73,9 +74,9 @@ func (d *decoder) checkCertificates() {
 		switch {
 		case !bad || d.isRefused(route.KindCert, i, unreadable):
 		case keyReasons[p.Reason]:
-			d.report(d.certs[i].at("key"), "key %q: %s", d.keyPaths[i], p.Message)
+			d.Report(d.certs[i].at("key"), "key %q: %s", d.keyPaths[i], p.Message)
 		default:
-			d.report(d.certs[i].at("cert"), "cert %q: %s", p.Name, p.Message)
+			d.Report(d.certs[i].at("cert"), "cert %q: %s", p.Name, p.Message)
 		}
 	}
 }

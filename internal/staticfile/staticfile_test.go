@@ -18,6 +18,7 @@ import (
 
 	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/strictyaml"
 )
 
 var update = flag.Bool("update", false, "rewrite the expectations in testdata (read the diff)")
@@ -209,7 +210,7 @@ func TestManyFaults(t *testing.T) {
 	text := "backends:\n" + strings.Repeat("  - {nmae: x}\n", 1200)
 	_, err := parse("routes.yaml", []byte(text), nil)
 	lines := strings.Split(err.Error(), "\n")
-	if want := "routes.yaml:1001: and 200 faults more from here on"; len(lines) != maxErrors+1 || lines[maxErrors] != want {
+	if want := "routes.yaml:1001: and 200 faults more from here on"; len(lines) != strictyaml.MaxErrors+1 || lines[strictyaml.MaxErrors] != want {
 		t.Errorf("%d lines, the last is %q, want %q", len(lines), lines[len(lines)-1], want)
 	}
 }

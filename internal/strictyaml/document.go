@@ -1,4 +1,4 @@
-package staticfile
+package strictyaml
 
 import (
 	"bytes"
@@ -17,22 +17,23 @@ import (
 // the file spells out, so that a small file cannot stand for a huge one.
 const aliasAllowance = 100_000
 
-// document parses the text and returns its top mapping, or nil after a report.
-func (r *reader) document(data []byte) *yaml.Node {
+// Document parses the text and returns its top mapping, or nil after a report. what
+// names the kind of file, "a route file"; advice says what an empty one lacks.
+func (r *Reader) Document(data []byte, what, advice string) *yaml.Node {
 	if line, bad := badEncoding(data); bad {
-		r.report(line, "this is not UTF-8 text: save the file as UTF-8")
+		r.Report(line, "this is not UTF-8 text: save the file as UTF-8")
 		return nil
 	}
 	doc, second, err := parseYAML(data)
 	if err != nil {
-		r.report(lineOf(data, err), "this is not YAML: %s", explain(err))
+		r.Report(lineOf(data, err), "this is not YAML: %s", explain(err, what))
 		return nil
 	}
 	if second > 0 {
-		r.report(second, "a second document begins: a route file is one document, remove the --- line")
+		r.Report(second, "a second document begins: %s is one document, remove the --- line", what)
 	}
-	if doc == nil || len(doc.Content) == 0 || isNull(doc.Content[0]) || isEmptyMapping(doc.Content[0]) {
-		r.report(1, "the file is empty: give it backends and routes, see the route file in the documentation")
+	if doc == nil || len(doc.Content) == 0 || IsNull(doc.Content[0]) || isEmptyMapping(doc.Content[0]) {
+		r.Report(1, "the file is empty: %s", advice)
 		return nil
 	}
 	r.left = countNodes(doc) + aliasAllowance
@@ -105,7 +106,8 @@ var complaintPrefix = regexp.MustCompile(`^yaml: (line [0-9]+: )?`)
 // complaint is what the library says, without the line.
 func complaint(err error) string { return complaintPrefix.ReplaceAllString(err.Error(), "") }
 
-// advice says what to do about the complaints that people meet, by a part of them.
+// advice says what to do about the complaints that people meet, by a part of them;
+// FILE is the kind of file.
 var advice = []struct{ part, advice string }{
 	{"alphabetic or numeric character", `put a value that begins with * or & in quotes, as in "*.example.com"`},
 	{"unknown anchor", `put a value that begins with * in quotes, as in "*.example.com"`},
@@ -119,21 +121,22 @@ var advice = []struct{ part, advice string }{
 	{"could not find expected ':'", "a colon is missing after the key"},
 	{"unknown escape", `write \\ for a backslash, or use single quotes`},
 	{"incompatible YAML document", "remove the line with %YAML"},
-	{"expected <document start>", "a route file is one document: remove what follows the line with ..."},
+	{"expected <document start>", "FILE is one document: remove what follows the line with ..."},
 	{"control characters", "remove the control character"},
 }
 
-func explain(err error) string {
+func explain(err error, what string) string {
 	said := complaint(err)
 	for _, a := range advice {
 		if strings.Contains(said, a.part) {
-			return said + ": " + a.advice
+			return said + ": " + strings.ReplaceAll(a.advice, "FILE", what)
 		}
 	}
 	return said
 }
 
-func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
+// IsNull reports whether a node is an empty value, or the word for none.
+func IsNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 func isEmptyMapping(n *yaml.Node) bool { return n.Kind == yaml.MappingNode && len(n.Content) == 0 }
 
