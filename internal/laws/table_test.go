@@ -51,6 +51,13 @@ var table = map[string]rule{
 	"internal/deadline":  {layer: 0, kernel: true},
 	"internal/nearest":   {layer: 0, kernel: true},
 	"internal/probation": {layer: 0, kernel: true},
+	"internal/strictyaml": {
+		layer: 0, kernel: true,
+		imports: because{
+			"internal/nearest":   "a misspelt key is answered with the one that was meant",
+			"go.yaml.in/yaml/v3": "the files are YAML, and faults need line numbers",
+		},
+	},
 
 	// Layer 1: compilers.
 	"internal/generation": {
@@ -67,10 +74,11 @@ var table = map[string]rule{
 	"internal/staticfile": {
 		layer: 1, kernel: true,
 		imports: because{
-			"internal/certs":     "a pair that no handshake could use is a fault of the file",
-			"internal/nearest":   "a misspelt key is answered with the one that was meant",
-			"internal/route":     "a route file compiles to a route.Spec",
-			"go.yaml.in/yaml/v3": "the file is YAML, and faults need line numbers",
+			"internal/certs":      "a pair that no handshake could use is a fault of the file",
+			"internal/nearest":    "a misspelt word is answered with the one that was meant",
+			"internal/route":      "a route file compiles to a route.Spec",
+			"internal/strictyaml": "it reads the file, and finds what is wrong with its form",
+			"go.yaml.in/yaml/v3":  "a route and an endpoint are read from their nodes",
 		},
 		except: because{
 			"os": "it reads the route file and the PEM files that it names",
@@ -84,6 +92,17 @@ var table = map[string]rule{
 			"internal/route":      "Kubernetes objects translate to a route.Spec",
 			"k8s.io/api":          "the types of the objects",
 			"k8s.io/apimachinery": "the types inside of them",
+		},
+	},
+
+	"internal/soak/config": {
+		layer: 1, kernel: true,
+		imports: because{
+			"internal/strictyaml": "it reads the file, and finds what is wrong with its form",
+			"go.yaml.in/yaml/v3":  "the sections of the file are read from their nodes",
+		},
+		except: because{
+			"os": "it reads the config",
 		},
 	},
 
@@ -168,8 +187,9 @@ var table = map[string]rule{
 	},
 
 	// Beside the product.
-	"bench/gauge":   {layer: 4, program: true},
-	"bench/mirrors": {layer: 4, program: true},
+	"examples/soak/demo": {layer: 4, program: true},
+	"bench/gauge":        {layer: 4, program: true},
+	"bench/mirrors":      {layer: 4, program: true},
 
 	// Only for tests.
 	"test/daemon": {
