@@ -32,6 +32,8 @@ var fields = map[EntryKind]field{
 	EntryExited:            0,
 	EntryRolledBack:        hasRollback | hasMax | hasReason | hasWindow,
 	EntryRollbackRefused:   hasReason,
+	EntryStopped:           0,
+	EntryResumed:           0,
 }
 
 // AppendJSON appends the entry as one JSON object, without a newline: keys in

@@ -35,7 +35,18 @@ const (
 	EntryRolledBack EntryKind = "rolled_back"
 	// EntryRollbackRefused asks for nothing but an answer.
 	EntryRollbackRefused EntryKind = "rollback_refused"
+
+	// EntryStopped is a note of a supervisor: it was asked to stop, and stops Version.
+	// No event leads to it.
+	EntryStopped EntryKind = "stopped"
+	// EntryResumed is a note too: a supervisor that came back starts Version, of which
+	// no process is left and no exit is known.
+	EntryResumed EntryKind = "resumed"
 )
+
+// note reports whether an entry is one of the supervisor's own, which tells what was
+// done and decides nothing.
+func (k EntryKind) note() bool { return k == EntryStopped || k == EntryResumed }
 
 // Decision reports whether an entry is one that a plan is answered with. The others
 // repeat what happened, so that the ledger is complete without the events.

@@ -7,13 +7,14 @@ import (
 	"fmt"
 )
 
-// ParseEntry reads one line of a ledger, without its newline. It takes what
-// AppendJSON writes, to the byte, and nothing else: whatever differs was not written
-// by this program, or not to its end.
+// ParseEntry reads one line of a ledger, without its newline. What a newer program
+// may have added is taken: members that are unknown are passed over, and an event
+// that is unknown becomes an entry that leaves every state as it is. Whether the
+// values are those that the kernel would have written is for Apply to say.
 func ParseEntry(line []byte) (Entry, error) {
 	var in struct {
 		Kind     EntryKind `json:"event"`
-		TS       uint64    `json:"ts"`
+		TS       *uint64   `json:"ts"`
 		Version  string    `json:"version"`
 		Reason   Reason    `json:"reason"`
 		To       string    `json:"to"`
@@ -26,16 +27,28 @@ func ParseEntry(line []byte) (Entry, error) {
 	if err := json.Unmarshal(line, &in); err != nil {
 		return Entry{}, fmt.Errorf("no entry of a ledger: %w", err)
 	}
-	if _, known := fields[in.Kind]; !known {
-		return Entry{}, fmt.Errorf("no entry of a ledger: unknown event %q: a newer program may have written it", in.Kind)
+	if in.Kind == "" || in.TS == nil {
+		return Entry{}, errors.New("no entry of a ledger: event or ts is missing")
 	}
-	e := Entry{
-		Kind: in.Kind, TS: in.TS, Version: in.Version, Reason: in.Reason, To: in.To,
-		Attempt: in.Attempt, Restarts: in.Restarts, Exits: in.Exits,
-		Policy: Policy{SoakMS: in.WindowMS, MaxRestarts: in.Max},
+	e := Entry{Kind: in.Kind, TS: *in.TS, Version: in.Version}
+	has := fields[in.Kind]
+	if has&hasReason != 0 {
+		e.Reason = in.Reason
 	}
-	if want := e.String(); want != string(line) {
-		return Entry{}, fmt.Errorf("no entry of a ledger: it was edited; its values would be written as %s", want)
+	if has&hasRollback != 0 {
+		e.To, e.Exits = in.To, in.Exits
+	}
+	if has&hasAttempt != 0 {
+		e.Attempt = in.Attempt
+	}
+	if has&hasRestarts != 0 {
+		e.Restarts = in.Restarts
+	}
+	if has&hasMax != 0 {
+		e.Policy.MaxRestarts = in.Max
+	}
+	if has&hasWindow != 0 {
+		e.Policy.SoakMS = in.WindowMS
 	}
 	return e, nil
 }
@@ -47,8 +60,12 @@ var errForeign = errors.New("does not follow from the entries before it")
 // when it made the entry. The knobs of a window come from the entry that opened it.
 //
 // An entry that Step would not have made in this state is an error; the state is
-// then returned as it was.
+// then returned as it was. Notes, and entries of a kind that is unknown, change
+// nothing: not even time passes with them, or the window would close unwritten.
 func Apply(s State, e Entry) (State, error) {
+	if _, known := fields[e.Kind]; !known || e.Kind.note() {
+		return s, nil
+	}
 	under := s
 	if e.Kind == EntryPromoted {
 		under = s.Under(e.Policy)
