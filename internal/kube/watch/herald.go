@@ -1,0 +1,153 @@
+package watch
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// repeatOutage is the time between two lines about one outage.
+	repeatOutage = time.Minute
+	// repeatRefusal is the same for a kind that is served without.
+	repeatRefusal = time.Hour
+)
+
+// notice is one line for the log.
+type notice struct {
+	text  string
+	good  bool // that something is over
+	attrs []any
+}
+
+// herald decides what is to be said of the conditions, and when. It belongs to one
+// goroutine.
+type herald struct {
+	server string
+	said   map[string]time.Time // by trouble: when it was last said
+	open   map[string]bool      // the troubles that were said and are not over
+}
+
+// trouble is one thing that is wrong.
+type trouble struct {
+	key   string // the same as long as it is the same trouble
+	every time.Duration
+	since time.Time
+	notice
+}
+
+// notices are the lines that are due at now. complete reports whether everything was
+// read once. next is when to ask again at the latest, 0 = when something changes.
+func (h *herald) notices(now time.Time, complete bool, all []Condition) (lines []notice, next time.Duration) {
+	if h.said == nil {
+		h.said, h.open = make(map[string]time.Time), make(map[string]bool)
+	}
+	found := make(map[string]bool)
+	for _, t := range h.troubles(now, complete, all) {
+		found[t.key] = true
+		last, before := h.said[t.key]
+		if due := last.Add(t.every); before && now.Before(due) {
+			next = soonest(next, due.Sub(now))
+			continue
+		}
+		h.said[t.key], h.open[t.key] = now, true
+		next = soonest(next, t.every)
+		lines = append(lines, t.notice)
+	}
+	for _, key := range slices.Sorted(keysOf(h.open)) {
+		if !found[key] {
+			delete(h.open, key)
+			lines = append(lines, notice{text: over(key), good: true, attrs: []any{"server", h.server}})
+		}
+	}
+	return lines, next
+}
+
+func keysOf(m map[string]bool) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
+
+func soonest(a, b time.Duration) time.Duration {
+	if a == 0 {
+		return b
+	}
+	return min(a, b)
+}
+
+const unreachable = "unreachable"
+
+// over is what is said when a trouble has passed.
+func over(key string) string {
+	if key == unreachable {
+		return "the API server answers again"
+	}
+	return "the API server allows again to read " + key
+}
+
+// troubles are what is wrong now: one for all kinds whose requests get no answer, and
+// one for each kind that is refused.
+func (h *herald) troubles(now time.Time, complete bool, all []Condition) []trouble {
+	var silent []Condition
+	var found []trouble
+	for _, c := range all {
+		switch {
+		case c.Up || c.err == nil:
+		case c.failure == failureUnreachable:
+			silent = append(silent, c)
+		case c.failure == failureForbidden && now.Sub(c.Since) < patience && c.Synced:
+			// it may be a moment's refusal, and nothing is missing
+		default:
+			found = append(found, h.refusal(complete, c))
+		}
+	}
+	if len(silent) > 0 {
+		found = append(found, h.outage(complete, silent))
+	}
+	return found
+}
+
+func (h *herald) outage(complete bool, silent []Condition) trouble {
+	since := silent[0].Since
+	var names []string
+	for _, c := range silent {
+		names = append(names, c.Resource)
+		if c.Since.Before(since) {
+			since = c.Since
+		}
+	}
+	text := "the API server does not answer: still trying; what was read before stays in effect"
+	if !complete {
+		text = "not ready, since the API server does not answer: still trying"
+	}
+	return trouble{key: unreachable, every: repeatOutage, notice: notice{text: text, attrs: []any{
+		"server", h.server, "error", oneLine(silent[0].err), "since", since.UTC().Format(time.RFC3339), "reading", strings.Join(names, ","),
+	}}}
+}
+
+func (h *herald) refusal(complete bool, c Condition) trouble {
+	every := repeatOutage
+	var text string
+	switch {
+	case c.failure == failureUnauthorized:
+		text = "the API server does not know who we are: check the token or certificate of this client"
+	case c.Resource == secrets:
+		text = "no TLS from Secrets, since we may not read them: HTTP is served without; allow get, list and watch on secrets (it takes effect by itself)"
+		every = repeatRefusal
+	default:
+		text = fmt.Sprintf("the API server does not let us read %s: allow get, list and watch (it takes effect by itself)", c.Resource)
+	}
+	if !complete && (c.Resource != secrets || c.failure != failureForbidden) {
+		text = "not ready: " + text
+	}
+	return trouble{key: c.Resource, every: every, notice: notice{text: text, attrs: []any{"server", h.server, "error", oneLine(c.err)}}}
+}
+
+// oneLine is the text of an error, without the line breaks that a server could have sent.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -1,0 +1,142 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/tools/cache"
+)
+
+const (
+	// firstRetry is the wait after the first failed attempt; it doubles up to mostRetry
+	// for an API server that does not answer, and to mostRefused for one that refuses:
+	// the one comes back while people wait for it, the other after somebody changed
+	// something.
+	firstRetry  = 250 * time.Millisecond
+	mostRetry   = 2 * time.Second
+	mostRefused = 10 * time.Second
+)
+
+// source reads one kind from the API server for a reflector. What can pass by itself
+// it waits out here, where the wait can be ended and is short: the reflector would wait
+// longer each time, and list anew for nothing.
+type source struct {
+	cache.ListerWatcherWithContext
+	health *health
+}
+
+// newSource reads resource in namespace ("" = all of them), as far as selector selects.
+func newSource(c cache.Getter, resource, namespace string, selector fields.Selector, h *health) *source {
+	return &source{ListerWatcherWithContext: cache.NewListWatchFromClient(c, resource, namespace, selector), health: h}
+}
+
+// List is there because the reflector's constructor asks for it; it is not called.
+func (s *source) List(o metav1.ListOptions) (runtime.Object, error) {
+	return s.ListWithContext(context.Background(), o)
+}
+
+// Watch is there because the reflector's constructor asks for it; it is not called.
+func (s *source) Watch(o metav1.ListOptions) (watch.Interface, error) {
+	return s.WatchWithContext(context.Background(), o)
+}
+
+// ListWithContext lists, as soon as the API server answers.
+func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
+	list, _, err := patiently(ctx, s.health, func() (runtime.Object, error) {
+		return s.ListerWatcherWithContext.ListWithContext(ctx, o)
+	})
+	return list, err
+}
+
+// WatchWithContext watches, as soon as the API server answers. A watch that was to go
+// on from where an earlier one ended is said to have expired if the server could not be
+// reached for a while: the one that answers now may have been set back to an older
+// state, and would then say nothing until it had caught up with what we remember.
+func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	w, outage, err := patiently(ctx, s.health, func() (watch.Interface, error) {
+		return s.ListerWatcherWithContext.WatchWithContext(ctx, o)
+	})
+	if goesOn := o.SendInitialEvents == nil && o.ResourceVersion != "" && o.ResourceVersion != "0"; err == nil && outage && goesOn {
+		w.Stop()
+		return nil, apierrors.NewResourceExpired("read anew after an outage")
+	}
+	return w, err
+}
+
+// patiently makes a call until it succeeds, or fails in a way that the reflector knows
+// how to go on from. outage reports whether the API server could not be reached first.
+func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (result T, outage bool, err error) {
+	for wait := firstRetry; ; wait *= 2 {
+		result, err = call()
+		if err == nil {
+			h.succeeded()
+			return result, outage, nil
+		}
+		kind := classify(err)
+		if ctx.Err() != nil || kind == failureOther {
+			return result, outage, err
+		}
+		h.failed(kind, err)
+		outage = outage || kind == failureUnreachable
+		if kind == failureUnreachable {
+			wait = min(wait, mostRetry)
+		}
+		wait = min(wait, mostRefused)
+		if !rest(ctx, wait) {
+			return result, outage, ctx.Err()
+		}
+	}
+}
+
+// rest waits for about d. It is false if ctx ended first.
+func rest(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d + rand.N(d/4+1)) // replicas that lost a server together do not come back as one
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// failure says in what way the API server failed us.
+type failure uint8
+
+const (
+	// failureOther is for the reflector to solve: a version that expired, a way of
+	// asking that this server does not know.
+	failureOther failure = iota
+	// failureUnreachable: no answer, or one that says that it cannot answer now.
+	failureUnreachable
+	// failureForbidden: we are known, and may not read this.
+	failureForbidden
+	// failureUnauthorized: we are not known.
+	failureUnauthorized
+)
+
+// classify sorts an error of a list or watch request.
+func classify(err error) failure {
+	var status apierrors.APIStatus
+	if !errors.As(err, &status) {
+		return failureUnreachable
+	}
+	switch code := status.Status().Code; {
+	case apierrors.IsForbidden(err):
+		return failureForbidden
+	case apierrors.IsUnauthorized(err):
+		return failureUnauthorized
+	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
+		return failureOther
+	case code == 429 || code >= 500:
+		return failureUnreachable
+	}
+	return failureOther
+}
