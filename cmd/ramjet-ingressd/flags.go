@@ -12,8 +12,10 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
+	"k8s.io/apimachinery/pkg/types"
 
 	"ramjet.dev/ingress/internal/nearest"
+	"ramjet.dev/ingress/internal/translate"
 )
 
 // config is everything that flags and environment decide, checked and with
@@ -22,8 +24,16 @@ type config struct {
 	help    bool // the help is printed: nothing more to do
 	version bool // only the version is asked for
 
-	staticRoutes string // path of the route file; "" only with demo
-	demo         bool
+	staticRoutes string // path of the route file
+	demo         bool   // neither: Kubernetes mode
+
+	ingressClass     string
+	watchNamespace   string // "" = all
+	defaultBackend   translate.BackendRef
+	defaultTLSSecret types.NamespacedName
+	publishService   types.NamespacedName
+	publishAddress   string // "" = none
+	noStatusUpdate   bool
 
 	http, https, admin listener
 	adminTokenFile     string // "" = no token
@@ -124,8 +134,15 @@ type value struct {
 func collect(args []string, getenv func(string) (string, bool)) (map[string]value, error) {
 	given := make(map[string]value)
 	for _, o := range options(new(config)) {
-		if text, ok := getenv(o.variable()); ok && text != "" {
-			given[o.name] = value{text: text, source: o.variable()}
+		for _, variable := range o.variables() {
+			text, ok := getenv(variable)
+			if !ok || text == "" {
+				continue
+			}
+			if variable != o.variable() {
+				text = opposite(text)
+			}
+			given[o.name] = value{text: text, source: variable}
 		}
 	}
 	set := flagSet()
@@ -144,6 +161,15 @@ func collect(args []string, getenv func(string) (string, bool)) (map[string]valu
 		return given, strayArgument(set.Arg(0))
 	}
 	return given, nil
+}
+
+// opposite turns a switch around; what is none is left to be refused.
+func opposite(text string) string {
+	on, err := parseSwitch(text)
+	if err != nil {
+		return text
+	}
+	return strconv.FormatBool(!on)
 }
 
 // flagSet declares the options to pflag, which does the syntax only: the
@@ -267,13 +293,40 @@ func checkTogether(c config, given map[string]value) error {
 	switch {
 	case c.demo && c.staticRoutes != "":
 		return fmt.Errorf("%s: cannot be combined with %s: the demo brings its own routes", source("demo"), source("static-routes"))
-	case !c.demo && c.staticRoutes == "":
-		return errors.New("nothing to serve: this build serves a route file: give --static-routes FILE, or --demo to try it")
+	case c.watchNamespace != "" && c.defaultBackend.Name != "" && c.defaultBackend.Namespace != c.watchNamespace:
+		return outOfSight(given, "default-backend")
+	case c.watchNamespace != "" && c.defaultTLSSecret.Name != "" && c.defaultTLSSecret.Namespace != c.watchNamespace:
+		return outOfSight(given, "default-tls-secret")
 	case c.http.off && c.https.off && c.admin.off:
 		return fmt.Errorf("%s, %s and %s: leave nothing to listen on: drop one of them",
 			source("no-http"), source("no-https"), source("no-admin"))
 	case c.admin.off && c.adminTokenFile != "":
 		return fmt.Errorf("%s: has no use with %s: drop one of them", source("admin-token-file"), source("no-admin"))
 	}
+	return checkMode(c, given)
+}
+
+// outOfSight refuses an object outside of the one namespace that is read.
+func outOfSight(given map[string]value, name string) error {
+	return fmt.Errorf("%s: is not in the namespace of %s, and no other is read: name one in it", given[name].source, given["watch-namespace"].source)
+}
+
+// checkMode refuses what only Kubernetes mode understands where there is none.
+func checkMode(c config, given map[string]value) error {
+	mode := "static-routes"
+	switch {
+	case c.kubernetes():
+		return nil
+	case c.demo:
+		mode = "demo"
+	}
+	for _, name := range kubernetesOptions() {
+		if v, ok := given[name]; ok {
+			return fmt.Errorf("%s: has no use with %s, which reads nothing from Kubernetes: drop one of them", v.source, given[mode].source)
+		}
+	}
 	return nil
 }
+
+// kubernetes reports whether what is served comes from a cluster.
+func (c config) kubernetes() bool { return !c.demo && c.staticRoutes == "" }

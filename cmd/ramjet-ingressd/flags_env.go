@@ -20,7 +20,7 @@ const envPrefix = "RAMJET_"
 func unknownVariables(environ []string) []string {
 	var known []string
 	for _, o := range options(new(config)) {
-		known = append(known, o.variable())
+		known = append(known, o.variables()...)
 	}
 	var warnings []string
 	for _, entry := range environ {

@@ -13,8 +13,12 @@ const (
 const helpHead = `ramjet-ingressd serves HTTP and HTTPS from one immutable route table: a change
 of configuration is a single pointer store, and so is going back to an older one.
 
-usage: ramjet-ingressd --static-routes FILE [flags]
+usage: ramjet-ingressd [flags]
+       ramjet-ingressd --static-routes FILE [flags]
        ramjet-ingressd --demo [flags]
+
+Without --static-routes and --demo it serves the Ingresses of a cluster: that of
+the pod it runs in, else that of $KUBECONFIG or ~/.kube/config.
 `
 
 const helpTail = `
@@ -28,10 +32,11 @@ the environment, the environment beats the default; an empty variable counts as
 not set. Switches in the environment: true, 1, yes, on or false, 0, no, off.
 
 Exit status: 0 after a stop that was asked for (SIGTERM or SIGINT), 1 when a
-second signal ended it at once, 2 when a flag, a variable, the route file or a
-port is refused: nothing was started then.
+second signal ended it at once, 2 when a flag, a variable, the route file, the
+configuration of the cluster or a port is refused: nothing was started then.
 
 Examples:
+  ramjet-ingressd --publish-service ramjet-system/ramjet-ingress
   ramjet-ingressd --demo
   ramjet-ingressd --static-routes routes.yaml --http :80 --https :443
   ramjet-ingressd --static-routes routes.yaml --trusted-proxies 10.0.0.0/8

@@ -3,21 +3,32 @@ package main
 import (
 	"slices"
 	"strings"
+
+	"ramjet.dev/ingress/internal/translate"
 )
 
 // option is one flag with its environment twin.
 type option struct {
-	name string // the flag, without dashes
-	arg  string // what its value is called in the help; "" = a switch
-	def  string // the default, as it could be given; "" = the zero value
-	help string
-	list bool                    // repeated flags add up
-	set  func(text string) error // checks and stores
+	name     string // the flag, without dashes
+	arg      string // what its value is called in the help; "" = a switch
+	def      string // the default, as it could be given; "" = the zero value
+	help     string
+	list     bool                    // repeated flags add up
+	opposite string                  // a variable that says the opposite of a switch, without the prefix
+	set      func(text string) error // checks and stores
 }
 
 // variable is the name of the environment twin.
 func (o option) variable() string {
 	return envPrefix + strings.ReplaceAll(strings.ToUpper(o.name), "-", "_")
+}
+
+// variables are all variables of an option.
+func (o option) variables() []string {
+	if o.opposite == "" {
+		return []string{o.variable()}
+	}
+	return []string{o.variable(), envPrefix + o.opposite}
 }
 
 func (o option) isSwitch() bool { return o.arg == "" }
@@ -46,6 +57,43 @@ func groups(c *config) []group {
 				set:  onOff(&c.demo),
 			},
 		}},
+		{"Kubernetes (the default)", []option{
+			{
+				name: "ingress-class", arg: "NAME", def: "ramjet",
+				help: "value of the annotation kubernetes.io/ingress.class that makes an Ingress ours; classes are ours by their controller",
+				set:  to(&c.ingressClass, parseObjectName),
+			},
+			{
+				name: "watch-namespace", arg: "NS",
+				help: "read this namespace only (default all of them)",
+				set:  to(&c.watchNamespace, parseNamespace),
+			},
+			{
+				name: "default-backend", arg: "NS/NAME:PORT",
+				help: "Service for requests that no route takes (default none: 404)",
+				set:  to(&c.defaultBackend, quoting(translate.ParseBackendRef)),
+			},
+			{
+				name: "default-tls-secret", arg: "NS/NAME",
+				help: "certificate for names that no Ingress claims (default none: the handshake fails)",
+				set:  to(&c.defaultTLSSecret, quoting(translate.ParseNamespacedName)),
+			},
+			{
+				name: "publish-service", arg: "NS/NAME",
+				help: "write the addresses of this Service into the status of Ingresses; beats --publish-address",
+				set:  to(&c.publishService, quoting(translate.ParseNamespacedName)),
+			},
+			{
+				name: "publish-address", arg: "ADDR",
+				help: "write this IP address or host name into the status of Ingresses",
+				set:  to(&c.publishAddress, parsePublishAddress),
+			},
+			{
+				name: "no-status-update", opposite: "UPDATE_STATUS",
+				help: "never write to an Ingress (variable: RAMJET_UPDATE_STATUS=false)",
+				set:  onOff(&c.noStatusUpdate),
+			},
+		}},
 		{"Where to listen", []option{
 			{
 				name: "http", arg: "ADDR", def: "0.0.0.0:8080",
@@ -54,7 +102,7 @@ func groups(c *config) []group {
 			},
 			{
 				name: "https", arg: "ADDR", def: "0.0.0.0:8443",
-				help: "TLS; without certificates only when given",
+				help: "TLS; of a route file without certificates only when given",
 				set:  address(&c.https),
 			},
 			{
@@ -223,6 +271,19 @@ func options(c *config) []option {
 		all = append(all, g.options...)
 	}
 	return all
+}
+
+// kubernetesOptions are the names of the flags of Kubernetes mode.
+func kubernetesOptions() []string {
+	var names []string
+	for _, g := range groups(new(config)) {
+		if strings.HasPrefix(g.title, "Kubernetes") {
+			for _, o := range g.options {
+				names = append(names, o.name)
+			}
+		}
+	}
+	return names
 }
 
 // optionNames are the names of all flags.

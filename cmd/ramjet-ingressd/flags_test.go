@@ -161,6 +161,9 @@ func fields(c config) []string {
 	}
 	pairs := []any{
 		"help", c.help, "version", c.version, "static-routes", c.staticRoutes, "demo", c.demo,
+		"ingress-class", c.ingressClass, "watch-namespace", c.watchNamespace, "default-backend", named(c.defaultBackend),
+		"default-tls-secret", named(c.defaultTLSSecret), "publish-service", named(c.publishService),
+		"publish-address", c.publishAddress, "no-status-update", c.noStatusUpdate,
 		"http", place(c.http), "https", place(c.https), "admin", place(c.admin),
 		"admin-token-file", c.adminTokenFile, "history-size", c.historySize, "audit-webhook", c.auditWebhook,
 		"connect-timeout", c.connectTimeout, "response-timeout", c.responseTimeout,
@@ -179,12 +182,25 @@ func fields(c config) []string {
 	return out
 }
 
+// named is the name of an object, "" for none.
+func named[T interface {
+	comparable
+	fmt.Stringer
+}](object T) string {
+	if object == *new(T) {
+		return ""
+	}
+	return object.String()
+}
+
 // TestDefaults compares the defaults with those of the interface, and makes sure
 // that fields shows them all.
 func TestDefaults(t *testing.T) {
 	got := fields(defaults())
 	want := []string{
 		"help: false", "version: false", "static-routes: ", "demo: false",
+		"ingress-class: ramjet", "watch-namespace: ", "default-backend: ",
+		"default-tls-secret: ", "publish-service: ", "publish-address: ", "no-status-update: false",
 		"http: 0.0.0.0:8080 enabled=true explicit=false",
 		"https: 0.0.0.0:8443 enabled=true explicit=false",
 		"admin: 0.0.0.0:10254 enabled=true explicit=false",

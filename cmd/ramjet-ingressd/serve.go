@@ -34,15 +34,16 @@ type daemon struct {
 	webhook *collector.Webhook // nil without --audit-webhook
 	access  *accesslog.Log     // nil without --access-log
 	expiry  *expiryWatch
-	demo    *demo // nil without --demo
+	demo    *demo    // nil without --demo
+	cluster *cluster // nil outside of Kubernetes mode
 
 	running sync.WaitGroup // the control loop and the expiry watch
 	cancel  context.CancelFunc
 }
 
 // start checks everything that can be refused, then starts all parts; it returns
-// once the first generation is on the wire and the sockets are served. After an
-// error nothing is left running.
+// once the sockets are served, and in static mode once the one generation is on the
+// wire. After an error nothing is left running.
 func start(c config, logger *slog.Logger, stdout io.Writer) (d *daemon, err error) {
 	d = &daemon{log: logger}
 	var token string
@@ -51,34 +52,50 @@ func start(c config, logger *slog.Logger, stdout io.Writer) (d *daemon, err erro
 			return nil, fmt.Errorf("--admin-token-file: %w", err)
 		}
 	}
-	file, err := d.load(c)
+	first, err := d.source(c)
 	if err != nil {
+		d.closeSource()
 		return nil, err
 	}
-	compiled, err := compile(file)
+	sockets, err := listen(c, c.kubernetes() || first.Certs.Len() > 0)
 	if err != nil {
-		d.demo.close()
-		return nil, err
-	}
-	sockets, err := listen(c, len(file.Certs) > 0)
-	if err != nil {
-		d.demo.close()
+		d.closeSource()
 		return nil, err
 	}
 	if c.auditWebhook != "" {
 		if d.webhook, err = collector.New(collector.Options{URL: c.auditWebhook, Logger: logger}); err != nil {
 			sockets.close()
-			d.demo.close()
+			d.closeSource()
 			return nil, err
 		}
 	}
 	d.access = newAccessLog(c, stdout, logger)
-	d.run(c, compiled, sockets, token)
-	d.banner(c, compiled.Table, compiled.Certs, sockets)
+	d.run(c, first, sockets, token)
+	d.banner(c, first, sockets)
 	if d.demo != nil {
 		d.demo.explain(stdout, sockets)
 	}
 	return d, nil
+}
+
+// source finds out where the configuration comes from: a cluster, which is read later,
+// or a file, of which the one generation is made at once.
+func (d *daemon) source(c config) (first generation.Compiled, err error) {
+	if c.kubernetes() {
+		d.cluster, err = newCluster(c, d.log)
+		return first, err
+	}
+	file, err := d.load(c)
+	if err != nil {
+		return first, err
+	}
+	return compile(file)
+}
+
+// closeSource ends what source made.
+func (d *daemon) closeSource() {
+	d.demo.close()
+	d.cluster.close()
 }
 
 // load reads the route file, or makes that of the demo.
@@ -109,7 +126,7 @@ func compile(file *staticfile.File) (generation.Compiled, error) {
 }
 
 // run starts the parts, the one that others need first.
-func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, token string) {
+func (d *daemon) run(c config, first generation.Compiled, sockets listeners, token string) {
 	var live generation.Live
 	var metrics engine.Metrics
 	var ctx context.Context
@@ -132,8 +149,12 @@ func (d *daemon) run(c config, compiled generation.Compiled, sockets listeners, 
 	})
 	d.running.Go(func() { _ = ctl.Run(ctx) })
 	d.running.Go(func() { d.expiry.run(ctx) })
-	ctl.Offer(compiled)
-	_, _ = ctl.WaitHandled(ctx, compiled.Number) // ends only with ctx otherwise
+	if d.cluster != nil {
+		d.cluster.run(ctx, d, ctl)
+	} else {
+		ctl.Offer(first)
+		_, _ = ctl.WaitHandled(ctx, first.Number) // ends only with ctx otherwise
+	}
 
 	options := engineOptions(c)
 	if d.access != nil {
@@ -228,7 +249,7 @@ func (d *daemon) stop(grace context.Context) {
 	}
 	last.Wait()
 	d.pools.Close()
-	d.demo.close()
+	d.closeSource()
 }
 
 // partPatience is how long each part may take to finish what it has begun, after the
@@ -244,15 +265,24 @@ func (d *daemon) part(name string, end func(context.Context) error) {
 	}
 }
 
-// banner says what was started, in one record.
-func (d *daemon) banner(c config, t *route.Table, set *certs.Set, s listeners) {
-	endpoints := 0
-	for _, b := range t.Backends() {
-		endpoints += len(b.Endpoints)
-	}
-	d.log.Info("serving", "version", version, "engine", c.engine,
+// banner says what was started, in one record. What a cluster has to serve is known
+// later, and stands in the audit record of the first generation.
+func (d *daemon) banner(c config, first generation.Compiled, s listeners) {
+	attrs := []any{
+		"version", version, "engine", c.engine,
 		"http", where(s.http), "https", where(s.https), "admin", where(s.admin),
-		"backends", len(t.Backends()), "endpoints", endpoints, "routes", len(t.Routes()), "certificates", set.Len())
+	}
+	if d.cluster != nil {
+		attrs = append(attrs, d.cluster.describe(c)...)
+	} else {
+		endpoints := 0
+		for _, b := range first.Table.Backends() {
+			endpoints += len(b.Endpoints)
+		}
+		attrs = append(attrs, "backends", len(first.Table.Backends()), "endpoints", endpoints,
+			"routes", len(first.Table.Routes()), "certificates", first.Certs.Len())
+	}
+	d.log.Info("serving", attrs...)
 	if s.admin != nil && c.adminTokenFile == "" {
 		d.log.Warn("whoever reaches the admin port can roll back: give --admin-token-file to ask for a token", "admin", where(s.admin))
 	}

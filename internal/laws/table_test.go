@@ -59,6 +59,8 @@ var table = map[string]rule{
 		},
 	},
 
+	"internal/kube/pace": {layer: 0, kernel: true},
+
 	// Layer 1: compilers.
 	"internal/generation": {
 		layer: 1, kernel: true,
@@ -157,7 +159,45 @@ var table = map[string]rule{
 		},
 	},
 
+	"internal/kube": {
+		layer: 2,
+		imports: because{
+			"internal/kube/watch": "it is the part that reads",
+			"internal/translate":  "what it emits is a snapshot",
+			"k8s.io/apimachinery": "the names of objects",
+			"k8s.io/client-go":    "the client that its parts share",
+		},
+	},
+	"internal/kube/connect": {
+		layer: 2,
+		imports: because{
+			"internal/kube/pace": "what the library logs is rationed",
+			"k8s.io/client-go":   "the configuration of a pod and of kubectl, and the client",
+			"k8s.io/klog/v2":     "what the library logs goes through it",
+		},
+	},
+	"internal/kube/watch": {
+		layer: 2,
+		imports: because{
+			"internal/translate":  "what it keeps is handed out as the snapshot that is translated",
+			"k8s.io/api":          "the objects that it keeps",
+			"k8s.io/apimachinery": "names, selectors and errors of the API",
+			"k8s.io/client-go":    "reflectors list and watch",
+		},
+	},
+
 	// Layer 3: what ties them together.
+	"internal/rebuild": {
+		layer: 3,
+		imports: because{
+			"internal/certs":      "it builds the set of certificates",
+			"internal/control":    "it offers what it made, and takes what is kept from there",
+			"internal/generation": "what it makes is one",
+			"internal/kube/pace":  "when to compile next",
+			"internal/route":      "it compiles the table",
+			"internal/translate":  "it begins with a translation",
+		},
+	},
 	"internal/control": {
 		layer: 3,
 		imports: because{
@@ -183,6 +223,7 @@ var table = map[string]rule{
 		layer: 4, program: true,
 		imports: because{
 			"github.com/spf13/pflag": "the syntax of flags",
+			"k8s.io/apimachinery":    "what can be the name of an object",
 		},
 	},
 

@@ -32,6 +32,9 @@ const (
 	protobuf = "application/vnd.kubernetes.protobuf"
 )
 
+// ErrNoCluster says that nothing says where an API server is.
+var ErrNoCluster = errors.New("no API server to talk to")
+
 // Config finds out how to reach the API server: the environment of a pod, else the
 // file or files that $KUBECONFIG names, else ~/.kube/config.
 func Config() (*rest.Config, error) {
@@ -50,7 +53,7 @@ func Config() (*rest.Config, error) {
 	case err == nil:
 		return c, nil
 	case clientcmd.IsEmptyConfig(err):
-		return nil, fmt.Errorf("no API server to talk to: this is no pod, and there is no configuration in %s: set KUBECONFIG", places(rules))
+		return nil, fmt.Errorf("%w: this is no pod, and there is no configuration in %s: set KUBECONFIG", ErrNoCluster, places(rules))
 	}
 	return nil, fmt.Errorf("read the configuration in %s: %s", places(rules), oneLine(err))
 }

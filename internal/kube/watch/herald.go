@@ -33,7 +33,6 @@ type herald struct {
 type trouble struct {
 	key   string // the same as long as it is the same trouble
 	every time.Duration
-	since time.Time
 	notice
 }
 
@@ -101,8 +100,8 @@ func (h *herald) troubles(now time.Time, complete bool, all []Condition) []troub
 		case c.Up || c.err == nil:
 		case c.failure == failureUnreachable:
 			silent = append(silent, c)
-		case c.failure == failureForbidden && now.Sub(c.Since) < patience && c.Synced:
-			// it may be a moment's refusal, and nothing is missing
+		case c.failure == failureForbidden && now.Sub(c.Since) < patience:
+			// it may be a moment's refusal
 		default:
 			found = append(found, h.refusal(complete, c))
 		}
