@@ -60,6 +60,12 @@ var table = map[string]rule{
 	},
 
 	"internal/kube/pace": {layer: 0, kernel: true},
+	"internal/probation/plan": {
+		layer: 0, kernel: true,
+		imports: because{
+			"internal/probation": "a line of a plan is an event",
+		},
+	},
 
 	// Layer 1: compilers.
 	"internal/generation": {
@@ -224,6 +230,12 @@ var table = map[string]rule{
 		imports: because{
 			"github.com/spf13/pflag": "the syntax of flags",
 			"k8s.io/apimachinery":    "what can be the name of an object",
+		},
+	},
+	"cmd/soak": {
+		layer: 4, program: true,
+		imports: because{
+			"github.com/spf13/pflag": "the syntax of flags",
 		},
 	},
 

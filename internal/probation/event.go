@@ -16,13 +16,20 @@ const (
 	Operator                         // somebody wants to go back to Version; "" leaves it to the kernel
 )
 
-// planKinds are the names that events have in a plan.
-var planKinds = map[string]EventKind{"tick": Tick, "serving": Serving, "promoted": Promoted, "exited": Exited}
-
 // PlanKind is the kind of an event that a plan calls name. A name that is unknown
 // stands for an event that only carries time, and so do the names of those that
 // plans do not have.
-func PlanKind(name string) EventKind { return planKinds[name] }
+func PlanKind(name string) EventKind {
+	switch name {
+	case "serving":
+		return Serving
+	case "promoted":
+		return Promoted
+	case "exited":
+		return Exited
+	}
+	return Tick
+}
 
 // Event is something that happened, at a time in milliseconds since the epoch.
 // Times may go back; that closes no window.
