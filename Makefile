@@ -13,7 +13,7 @@ GOLANGCI := .cache/golangci-lint-$(GOLANGCI_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 FUZZRUNS ?= 200000x
 # All build tags of tests; make vet and make lint look at these files too.
-TAGS := e2e,interop
+TAGS := e2e,interop,cluster
 # The race detector needs a C compiler.
 RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
 

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -40,9 +39,6 @@ func (p *parser) event(line []byte) (e probation.Event, err error) {
 		err = p.array(&e)
 	default:
 		err = p.unexpected("an object")
-		if bytes.HasPrefix(line, []byte("\uFEFF")) {
-			err = errors.New("begins with a byte order mark, which has to go")
-		}
 	}
 	if err != nil {
 		return probation.Event{}, err
@@ -58,7 +54,6 @@ func (p *parser) object(e *probation.Event) error {
 	p.at++
 	have := 0
 	for more := p.first('}'); more; {
-		column := p.at + 1
 		key, err := p.key((*parser).str)
 		if err != nil {
 			return err
@@ -73,7 +68,7 @@ func (p *parser) object(e *probation.Event) error {
 			field = fieldVersion
 		}
 		if have&field != 0 {
-			return fmt.Errorf("column %d: %s comes twice", column, nameOf(field))
+			return fmt.Errorf("column %d: %s comes twice", p.at+1, nameOf(field))
 		}
 		have |= field
 		if err = p.field(e, field); err == nil {

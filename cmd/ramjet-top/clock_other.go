@@ -1,8 +1,0 @@
-//go:build !linux
-
-package main
-
-import "time"
-
-// sinceBoot is the time since the program began.
-func sinceBoot() time.Duration { return sinceStart() }
