@@ -25,6 +25,11 @@ func commands() []command {
 	return []command{
 		applyCommand(),
 		reportCommand(),
+		runCommand(),
+		deployCommand(),
+		rollbackCommand(),
+		statusCommand(),
+		ledgerCommand(),
 	}
 }
 

@@ -99,7 +99,6 @@ var table = map[string]rule{
 			"internal/certs":      "the material of certificates is part of the result",
 			"internal/route":      "Kubernetes objects translate to a route.Spec",
 			"k8s.io/api":          "the types of the objects",
-			"internal/nearest":    "a misspelt annotation is answered with the one that was meant",
 			"k8s.io/apimachinery": "the types inside of them",
 		},
 	},
@@ -112,6 +111,13 @@ var table = map[string]rule{
 		},
 		except: because{
 			"os": "it reads the config",
+		},
+	},
+
+	"internal/soak/decide": {
+		layer: 1, kernel: true,
+		imports: because{
+			"internal/probation": "what comes next depends on where the kernel stands",
 		},
 	},
 
@@ -193,7 +199,45 @@ var table = map[string]rule{
 		},
 	},
 
+	"internal/soak/control": {
+		layer: 2,
+		imports: because{
+			"internal/probation": "clients are told what was written into the ledger, and how the kernel stands",
+		},
+	},
+	"internal/soak/ledger": {
+		layer: 2,
+		imports: because{
+			"internal/probation": "the lines of a ledger are the kernel's entries",
+		},
+	},
+	"internal/soak/process": {
+		layer: 2,
+		imports: because{
+			"golang.org/x/sys/unix": "process descriptors, and pipes with a name",
+		},
+	},
+	"internal/soak/readiness": {
+		layer: 2,
+		imports: because{
+			"internal/soak/config": "it says how to ask a release",
+		},
+	},
+
 	// Layer 3: what ties them together.
+	"internal/soak/supervise": {
+		layer: 3,
+		imports: because{
+			"internal/probation":      "it feeds the kernel, and writes what that says",
+			"internal/soak/config":    "it supervises what the config says",
+			"internal/soak/control":   "it answers the commands of operators",
+			"internal/soak/decide":    "it makes the moves that decide says",
+			"internal/soak/ledger":    "nothing is done that is not written first",
+			"internal/soak/process":   "it starts and stops releases",
+			"internal/soak/readiness": "it waits until a release is ready",
+			"golang.org/x/sys/unix":   "the lock of the state folder",
+		},
+	},
 	"internal/rebuild": {
 		layer: 3,
 		imports: because{
@@ -236,6 +280,7 @@ var table = map[string]rule{
 	"cmd/soak": {
 		layer: 4, program: true,
 		imports: because{
+			"golang.org/x/sys/unix":  "whether what is printed is seen on a terminal",
 			"github.com/spf13/pflag": "the syntax of flags",
 		},
 	},

@@ -1,0 +1,163 @@
+package decide
+
+import "ramjet.dev/ingress/internal/probation"
+
+// Next is the next move at a time in milliseconds since the epoch.
+func Next(w World, nowMS uint64) Move {
+	if m, ok := w.news(nowMS); ok {
+		return m
+	}
+	if w.Closing {
+		return w.close(nowMS)
+	}
+	if w.Book.Idle {
+		return Move{Note: &probation.Entry{Kind: probation.EntryResumed, TS: nowMS, Version: w.Book.State.Current}}
+	}
+	return Move{Start: w.starts(nowMS), Stop: w.stops(), WakeMS: w.wake(nowMS)}
+}
+
+// news is what the kernel has to be told, the oldest first: a death in the window
+// counts although the window is over by the time that it is looked at.
+func (w World) news(nowMS uint64) (Move, bool) {
+	s := w.Book.State
+	if p, ok := w.oldestGone(); ok && !w.Closing {
+		if p.Version == s.Starting {
+			return about(p, probation.Event{TS: p.GoneMS, Kind: probation.ReadinessFailed, Reason: probation.ReasonExited}), true
+		}
+		return about(p, probation.Event{TS: p.GoneMS, Kind: probation.Exited}), true
+	}
+	if s.Phase == probation.PhaseSoaking && s.LeftMS(nowMS) == 0 && !w.Closing {
+		return Move{Event: &probation.Event{TS: nowMS, Kind: probation.Tick}}, true
+	}
+	if m, ok := w.start(nowMS); ok {
+		return m, true
+	}
+	if p, ok := w.of(s.Current); ok && p.Phase == Starting && !w.Closing && w.late(p.StartedMS, nowMS) {
+		return about(p, probation.Event{TS: nowMS, Kind: probation.Exited}), true
+	}
+	return Move{}, false
+}
+
+// start is what there is to say about the release that is being started.
+func (w World) start(nowMS uint64) (Move, bool) {
+	s := w.Book.State
+	if s.Starting == "" {
+		return Move{}, false
+	}
+	e := probation.Event{TS: nowMS, Version: s.Starting}
+	p, runs := w.of(s.Starting)
+	switch {
+	case w.Closing || w.Abandon:
+		e.Kind, e.Reason = probation.Abandoned, probation.ReasonSupervisor
+	case runs && p.Phase == Ready:
+		e.Kind = probation.Promoted
+	case w.late(w.Book.StartingMS, nowMS):
+		e.Kind, e.Reason = probation.ReadinessFailed, probation.ReasonDeadline
+	default:
+		return Move{}, false
+	}
+	return Move{Event: &e}, true
+}
+
+func about(p Process, e probation.Event) Move {
+	e.Version = p.Version
+	return Move{Event: &e, Of: p.Line}
+}
+
+func (w World) oldestGone() (oldest Process, found bool) {
+	for _, p := range w.Processes {
+		if p.Phase == Gone && (!found || p.GoneMS < oldest.GoneMS) {
+			oldest, found = p, true
+		}
+	}
+	return oldest, found
+}
+
+// late reports whether what began at a time had to be ready by now.
+func (w World) late(sinceMS, nowMS uint64) bool {
+	return nowMS >= sinceMS && nowMS-sinceMS >= w.DeadlineMS
+}
+
+// close stops everything, after a note that it was meant.
+func (w World) close(nowMS uint64) Move {
+	if !w.Book.Idle && w.Book.Lines > 0 {
+		return Move{Note: &probation.Entry{Kind: probation.EntryStopped, TS: nowMS, Version: w.Book.State.Current}}
+	}
+	m := Move{Done: true}
+	for _, p := range w.Processes {
+		if p.Phase != Gone {
+			m.Done = false
+		}
+		if p.Phase == Starting || p.Phase == Ready {
+			m.Stop = append(m.Stop, p.Line)
+		}
+	}
+	return m
+}
+
+// starts are the releases that have no process: the current one, unless it died a
+// moment ago, and the one that is to be started.
+func (w World) starts(nowMS uint64) []Start {
+	var all []Start
+	used := make(map[int]bool)
+	for _, p := range w.Processes {
+		used[p.Port] = true
+	}
+	s := w.Book.State
+	for i, version := range []string{s.Current, s.Starting} {
+		current := version == s.Current
+		if version == "" || w.exists(version) || current && nowMS < w.NotBeforeMS || current && i > 0 {
+			continue
+		}
+		for _, port := range w.Ports {
+			if !used[port] {
+				used[port] = true
+				all = append(all, Start{Line: w.Book.lineFor(version), Version: version, Port: port})
+				break
+			}
+		}
+	}
+	return all
+}
+
+// stops are the processes that nobody needs any more. What was ready and is not
+// wanted serves on until the current release is ready.
+func (w World) stops() []int {
+	var all []int
+	s := w.Book.State
+	current, runs := w.of(s.Current)
+	covered := runs && current.Phase == Ready
+	for _, p := range w.Processes {
+		wanted := p.Version == s.Current || p.Version == s.Starting
+		switch {
+		case p.Phase == Stopping || p.Phase == Gone:
+		case p.Counted, !wanted && (covered || p.Phase != Ready || w.EndNow):
+			all = append(all, p.Line)
+		}
+	}
+	return all
+}
+
+// wake is the nearest time at which the answer changes by itself.
+func (w World) wake(nowMS uint64) uint64 {
+	nearest := uint64(0)
+	at := func(ms uint64) {
+		if nearest == 0 || ms < nearest {
+			nearest = ms
+		}
+	}
+	s := w.Book.State
+	if s.Phase == probation.PhaseSoaking {
+		at(nowMS + s.LeftMS(nowMS))
+	}
+	if s.Starting != "" {
+		at(w.Book.StartingMS + w.DeadlineMS)
+	}
+	if p, ok := w.of(s.Current); ok && p.Phase == Starting {
+		at(p.StartedMS + w.DeadlineMS)
+	}
+	if !w.exists(s.Current) && w.NotBeforeMS > nowMS {
+		at(w.NotBeforeMS)
+	}
+	return nearest
+}

@@ -1,0 +1,55 @@
+package decide
+
+// Record is a process as a supervisor that came back finds it: what its predecessor
+// wrote down or the environment of a running process says.
+type Record struct {
+	Line      int
+	Version   string
+	Port      int
+	Ready     bool // it was seen ready
+	Stopping  bool // it was asked to stop
+	StartedMS uint64
+	// Alive is set if it still runs.
+	Alive bool
+	// Reboot is set if the machine was started since: that it is gone is not its
+	// fault.
+	Reboot bool
+}
+
+// Found is what is left of the predecessor's processes.
+type Found struct {
+	Processes []Process
+	// Idle is set if the current release was ended by a reboot, Abandon if the one
+	// that was being started was.
+	Idle, Abandon bool
+}
+
+// Recover sorts the records by what the ledger knows. A process that runs is taken
+// over. One that died unwatched counts as an exit now, unless the ledger has it
+// already: when it died nobody can tell, so an open window takes it into its budget,
+// and a window that is over is closed first, as every late exit has it.
+func Recover(b Book, records []Record, nowMS uint64) Found {
+	var f Found
+	for _, r := range records {
+		p := Process{Line: r.Line, Version: r.Version, Port: r.Port, StartedMS: r.StartedMS}
+		asked := b.lineFor(r.Version)
+		switch {
+		case r.Alive:
+			if r.Ready {
+				p.Phase = Ready
+			}
+			// To be stopped, once more: whoever asked it may not have lived to see it
+			// through.
+			p.Counted = r.Stopping || b.Idle || r.Version == b.State.Current && r.Line < b.ExitLine
+			f.Processes = append(f.Processes, p)
+		case asked == 0 || r.Line < asked || b.Idle:
+		case r.Reboot:
+			f.Idle = f.Idle || r.Version == b.State.Current
+			f.Abandon = f.Abandon || r.Version == b.State.Starting
+		default:
+			p.Phase, p.GoneMS = Gone, nowMS
+			f.Processes = append(f.Processes, p)
+		}
+	}
+	return f
+}

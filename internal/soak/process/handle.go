@@ -1,0 +1,61 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// handle refers to one process for as long as it is open, whoever gets its number
+// later (pidfd_open(2)).
+type handle struct{ file *os.File }
+
+// open makes a handle, after a look that it is the process that was meant.
+func open(id Identity) (*handle, error) {
+	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("open process %d: %w", id.PID, err)
+	}
+	h := &handle{file: os.NewFile(uintptr(fd), fmt.Sprintf("pidfd of %d", id.PID))}
+	// The number may have gone to another before it was opened, not after.
+	if s, err := readStat(id.PID); err != nil || s.ticks != id.StartTicks {
+		h.close()
+		return nil, fmt.Errorf("process %d: %w", id.PID, os.ErrProcessDone)
+	}
+	return h, nil
+}
+
+func (h *handle) close() { h.file.Close() }
+
+// signal sends a signal. That the process is gone is no error.
+func (h *handle) signal(s syscall.Signal) error {
+	conn, err := h.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var sent error
+	if err := conn.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), s, nil, 0) }); err != nil {
+		return err
+	}
+	if errors.Is(sent, unix.ESRCH) {
+		return nil
+	}
+	return sent
+}
+
+// wait returns once the process has ended; with an error if the handle was closed
+// before.
+func (h *handle) wait() error {
+	conn, err := h.file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	return conn.Read(func(fd uintptr) (done bool) {
+		p := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+		n, err := unix.Poll(p, 0)
+		return n > 0 || err != nil && !errors.Is(err, unix.EINTR)
+	})
+}

@@ -1,0 +1,174 @@
+package process
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Output says where releases write.
+type Output struct {
+	// FilesDir takes a file for each version and stream; "" passes on what is written,
+	// by Stdout and Stderr, a line at a time with the version in front.
+	FilesDir       string
+	Stdout, Stderr io.Writer
+	// PipesDir is where the pipes are that lines come through. They have names, so that
+	// another supervisor can go on reading.
+	PipesDir string
+}
+
+const (
+	// maxLine bounds the lines that are passed on; longer ones are cut in pieces.
+	maxLine = 64 << 10
+	// pipeBytes is what a release can write while there is no supervisor, before it has
+	// to wait (1 MiB is what an ordinary user may ask for, pipe(7)).
+	pipeBytes = 1 << 20
+	// lastWords is how long the pipes of a process that has gone are read: something
+	// that it started may hold them open for ever.
+	lastWords = time.Second
+)
+
+// stream is the output of one process.
+type stream struct {
+	stdout, stderr *os.File // the ends of the process; closed by started
+	readers        []*os.File
+	names          []string
+	pumps          sync.WaitGroup
+}
+
+// open prepares the output of a process, fresh for one that is about to start.
+func (o Output) open(version string, line int, fresh bool) (*stream, error) {
+	s := &stream{}
+	var err error
+	switch {
+	case o.FilesDir == "":
+		err = o.pipes(s, version, line, fresh)
+	case fresh:
+		err = o.files(s, version)
+	}
+	if err != nil {
+		s.started()
+		s.end()
+		return nil, fmt.Errorf("prepare the output of %s: %w", version, err)
+	}
+	return s, nil
+}
+
+// files lets the process write into files itself: nobody has to be there.
+func (o Output) files(s *stream, version string) (err error) {
+	if err := os.MkdirAll(o.FilesDir, 0o755); err != nil {
+		return err
+	}
+	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
+	if s.stdout, err = os.OpenFile(filepath.Join(o.FilesDir, version+".out"), flags, 0o644); err != nil {
+		return err
+	}
+	s.stderr, err = os.OpenFile(filepath.Join(o.FilesDir, version+".err"), flags, 0o644)
+	return err
+}
+
+// pipes passes on what is written.
+func (o Output) pipes(s *stream, version string, line int, fresh bool) (err error) {
+	if err := os.MkdirAll(o.PipesDir, 0o700); err != nil {
+		return err
+	}
+	base := filepath.Join(o.PipesDir, strconv.Itoa(line))
+	if s.stdout, err = s.pipe(base+".out", version, o.Stdout, fresh); err != nil {
+		return err
+	}
+	s.stderr, err = s.pipe(base+".err", version, o.Stderr, fresh)
+	return err
+}
+
+// pipe makes one and begins to read it. The end of the process is open for reading
+// too, so that there is always a reader: writing into it then never fails, and never
+// ends the process, when its supervisor has died. It waits once the pipe is full.
+func (s *stream) pipe(name, version string, to io.Writer, fresh bool) (theirs *os.File, err error) {
+	if fresh {
+		_ = os.Remove(name) // of a start that did not come about
+		if err := unix.Mkfifo(name, 0o600); err != nil {
+			return nil, fmt.Errorf("make the pipe %s: %w", name, err)
+		}
+	}
+	ours, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if errors.Is(err, os.ErrNotExist) && !fresh {
+		return nil, nil // it wrote into files under another config
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.names = append(s.names, name)
+	s.readers = append(s.readers, ours)
+	if fresh {
+		// Not by os.OpenFile, which would make the writes of the process fail, with
+		// EAGAIN, where they are to wait.
+		fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return nil, &os.PathError{Op: "open", Path: name, Err: err}
+		}
+		theirs = os.NewFile(uintptr(fd), name)
+		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes) // less will do
+	}
+	s.pumps.Go(func() { pump(ours, to, version) })
+	return theirs, nil
+}
+
+// started closes the ends that the process has its own copies of.
+func (s *stream) started() {
+	for _, f := range []*os.File{s.stdout, s.stderr} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// end waits until everything was passed on, and removes the pipes.
+func (s *stream) end() {
+	for _, f := range s.readers {
+		_ = f.SetReadDeadline(time.Now().Add(lastWords))
+	}
+	s.pumps.Wait()
+	for i, f := range s.readers {
+		f.Close()
+		_ = os.Remove(s.names[i])
+	}
+}
+
+// pump passes lines on until nobody can write any more.
+func pump(from io.Reader, to io.Writer, version string) {
+	in := bufio.NewReaderSize(from, maxLine)
+	for {
+		line, err := in.ReadSlice('\n')
+		if len(line) > 0 {
+			if line[len(line)-1] != '\n' {
+				line = append(line[:len(line):len(line)], '\n')
+			}
+			// One write a line, so that lines of several releases do not mix.
+			_, _ = fmt.Fprintf(to, "%s | %s", version, line) // there is nobody to tell
+		}
+		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
+			return
+		}
+	}
+}
+
+// RemovePipes removes the pipes of processes that are gone, those whose line is not
+// to be kept.
+func RemovePipes(dir string, keep func(line int) bool) {
+	names, _ := filepath.Glob(filepath.Join(dir, "*.[oe][ur][tr]"))
+	for _, name := range names {
+		line, _, _ := strings.Cut(filepath.Base(name), ".")
+		if n, err := strconv.Atoi(line); err == nil && !keep(n) {
+			_ = os.Remove(name)
+		}
+	}
+}

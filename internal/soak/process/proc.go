@@ -1,0 +1,146 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Identity tells one process from all others, also from later ones that get its
+// number: those start at another time, or after another boot.
+type Identity struct {
+	PID int `json:"pid"`
+	// StartTicks is when it started, in clock ticks since the boot (proc(5), field 22
+	// of stat).
+	StartTicks uint64 `json:"start_ticks"`
+}
+
+// stat is what is needed of /proc/PID/stat.
+type stat struct {
+	state byte // R, S, Z and so on
+	group int
+	ticks uint64
+}
+
+// readStat reads about a process. The second field is its name in parentheses, which
+// may contain anything; the others count from the last closing one.
+func readStat(pid int) (stat, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return stat{}, err
+	}
+	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
+	const state, group, ticks = 3 - 3, 5 - 3, 22 - 3 // fields count from 1, and the third is first here
+	if len(fields) <= ticks {
+		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
+	}
+	s := stat{state: fields[state][0]}
+	if s.group, err = strconv.Atoi(fields[group]); err != nil {
+		return stat{}, err
+	}
+	s.ticks, err = strconv.ParseUint(fields[ticks], 10, 64)
+	return s, err
+}
+
+// dead reports whether nothing runs in it any more: it waits to be collected.
+func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
+
+// alive reports whether the process of an identity runs.
+func (id Identity) alive() bool {
+	s, err := readStat(id.PID)
+	return err == nil && s.ticks == id.StartTicks && !s.dead()
+}
+
+// BootID names this run of the machine. It is "" where /proc does not say.
+func BootID() string {
+	text, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	return strings.TrimSpace(string(text))
+}
+
+// The variables that a release finds in its environment.
+const (
+	envVersion = "SOAK_VERSION"
+	envPort    = "SOAK_PORT"
+	// envInstance names the state folder and the line of the ledger, so that a process
+	// is found whose supervisor died before it wrote its number down.
+	envInstance = "SOAK_INSTANCE"
+)
+
+// instance is the value of envInstance.
+func instance(stateDir string, line int) string { return stateDir + "#" + strconv.Itoa(line) }
+
+// environ is the environment that a process was started with; nil if it may not be
+// read, or the process is gone.
+func environ(pid int) map[string]string {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if err != nil {
+		return nil
+	}
+	all := make(map[string]string)
+	for v := range strings.SplitSeq(string(text), "\x00") {
+		if name, value, ok := strings.Cut(v, "="); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+// pids are the numbers of all processes that are visible.
+func pids() []int {
+	names, _ := filepath.Glob("/proc/[0-9]*")
+	var all []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(filepath.Base(name)); err == nil {
+			all = append(all, pid)
+		}
+	}
+	return all
+}
+
+// Orphan is a process that bears the mark of a state folder.
+type Orphan struct {
+	Identity
+	Line    int
+	Version string
+	Port    int
+}
+
+// Orphans finds the processes that were started for a state folder and run: of each
+// line of its ledger the one that leads its process group.
+func Orphans(stateDir string) []Orphan {
+	var all []Orphan
+	for _, pid := range pids() {
+		s, err := readStat(pid)
+		if err != nil || s.dead() || s.group != pid {
+			continue
+		}
+		env := environ(pid)
+		text, ok := strings.CutPrefix(env[envInstance], stateDir+"#")
+		if !ok {
+			continue
+		}
+		line, err1 := strconv.Atoi(text)
+		port, err2 := strconv.Atoi(env[envPort])
+		if err1 == nil && err2 == nil {
+			all = append(all, Orphan{Identity: Identity{PID: pid, StartTicks: s.ticks}, Line: line, Version: env[envVersion], Port: port})
+		}
+	}
+	return all
+}
+
+// leftovers are the processes of a group that bear the mark of its instance and run,
+// without the leader.
+func leftovers(group int, mark string) []Identity {
+	var all []Identity
+	for _, pid := range pids() {
+		s, err := readStat(pid)
+		if err != nil || pid == group || s.dead() || s.group != group || environ(pid)[envInstance] != mark {
+			continue
+		}
+		all = append(all, Identity{PID: pid, StartTicks: s.ticks})
+	}
+	return all
+}

@@ -1,0 +1,189 @@
+// Package process runs the processes of releases, in a way that they outlive their
+// supervisor: it starts them, takes over those that another supervisor started, stops
+// them, and tells when they are gone.
+//
+// Guarantees: a signal reaches the process that was meant or none, whoever has its
+// number by then; when a process is gone, nothing of its process group is left; what
+// a release writes never kills it, also while nobody reads.
+//
+// It never knows why a process is started or stopped. It is for Linux: it uses
+// process descriptors (pidfd_open(2)) and /proc.
+package process
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// lookAgain is how often a process is looked at that the system does not tell about.
+const lookAgain = 100 * time.Millisecond
+
+// Spec says what to start.
+type Spec struct {
+	// StateDir and Line are the mark that the process can be found by later.
+	StateDir string
+	Line     int
+
+	Version string
+	Port    int
+	// Command is the program and its arguments, Dir where it is started, Env what its
+	// environment has beside ours, NAME=value.
+	Command []string
+	Dir     string
+	Env     []string
+	Output  Output
+}
+
+// Process is one that runs, or did. Its methods may be used by several goroutines.
+type Process struct {
+	// ID is its identity.
+	ID Identity
+
+	mark string
+	cmd  *exec.Cmd // nil for one that was taken over
+	h    *handle
+	out  *stream // nil if there is nothing to pass on
+	gone chan struct{}
+
+	mu     sync.Mutex
+	killer *time.Timer // nil until it is asked to stop
+	status string      // how it ended, once gone is closed
+}
+
+// Start starts a process in a process group of its own. With an error none runs.
+func Start(s Spec) (*Process, error) {
+	out, err := s.Output.open(s.Version, s.Line, true)
+	if err != nil {
+		return nil, err
+	}
+	mark := instance(s.StateDir, s.Line)
+	cmd := exec.Command(s.Command[0], s.Command[1:]...)
+	cmd.Dir = s.Dir
+	cmd.Env = append(append(os.Environ(), s.Env...),
+		envVersion+"="+s.Version, envPort+"="+strconv.Itoa(s.Port), envInstance+"="+mark)
+	cmd.Stdout, cmd.Stderr = out.stdout, out.stderr
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	err = cmd.Start()
+	out.started()
+	if err != nil {
+		out.end()
+		return nil, fmt.Errorf("start %s: %w", s.Version, err)
+	}
+	p := &Process{mark: mark, cmd: cmd, out: out, gone: make(chan struct{})}
+	// It cannot go away for good before Wait, so what is read now is about it.
+	info, err := readStat(cmd.Process.Pid)
+	p.ID = Identity{PID: cmd.Process.Pid, StartTicks: info.ticks}
+	if err == nil {
+		p.h, err = open(p.ID)
+	}
+	if err != nil {
+		_ = syscall.Kill(-p.ID.PID, syscall.SIGKILL) // it is ours, and was not waited for
+		_ = cmd.Wait()
+		out.end()
+		return nil, fmt.Errorf("watch %s, which was started and is killed again: %w", s.Version, err)
+	}
+	go p.watch()
+	return p, nil
+}
+
+// Adopt takes over a process that somebody else started. The error is
+// os.ErrProcessDone if it is gone.
+func Adopt(id Identity, s Spec) (*Process, error) {
+	h, err := open(id)
+	if err != nil {
+		return nil, err
+	}
+	out, err := s.Output.open(s.Version, s.Line, false)
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	out.started()
+	p := &Process{ID: id, mark: instance(s.StateDir, s.Line), h: h, out: out, gone: make(chan struct{})}
+	go p.watch()
+	return p, nil
+}
+
+// Alive reports whether the process of an identity runs.
+func Alive(id Identity) bool { return id.alive() }
+
+// watch waits for the end and cleans up behind it.
+func (p *Process) watch() {
+	for p.ID.alive() { // a wait that fails says nothing: look again
+		if p.h.wait() != nil {
+			time.Sleep(lookAgain)
+		}
+	}
+	p.sweep()
+	status := "it is not known how: another supervisor had started it"
+	if p.cmd != nil {
+		_ = p.cmd.Wait() // ProcessState says it
+		status = p.cmd.ProcessState.String()
+	}
+	p.out.end()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.status = status
+	if p.killer != nil {
+		p.killer.Stop()
+	}
+	p.h.close()
+	close(p.gone)
+}
+
+// sweep kills what is left of the group once its leader has ended.
+func (p *Process) sweep() {
+	if p.cmd != nil { // the leader was not collected yet: its number is still its own
+		_ = syscall.Kill(-p.ID.PID, syscall.SIGKILL)
+		return
+	}
+	for _, id := range leftovers(p.ID.PID, p.mark) {
+		if h, err := open(id); err == nil {
+			_ = h.signal(syscall.SIGKILL)
+			h.close()
+		}
+	}
+}
+
+// Gone is closed once the process has ended.
+func (p *Process) Gone() <-chan struct{} { return p.gone }
+
+// Status says how it ended. It is for after Gone.
+func (p *Process) Status() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.status
+}
+
+// Stop asks the process to end, with SIGTERM, and kills its group with SIGKILL when
+// it has not ended after grace. It does not wait. A second call changes nothing.
+func (p *Process) Stop(grace time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.gone:
+		return nil
+	default:
+	}
+	if p.killer != nil {
+		return nil
+	}
+	p.killer = time.AfterFunc(grace, p.kill)
+	return p.h.signal(syscall.SIGTERM)
+}
+
+// kill ends it for good; what is left of its group is swept by watch.
+func (p *Process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	select {
+	case <-p.gone:
+	default:
+		_ = p.h.signal(syscall.SIGKILL)
+	}
+}

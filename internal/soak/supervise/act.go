@@ -1,0 +1,221 @@
+package supervise
+
+import (
+	"context"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+
+	"ramjet.dev/ingress/internal/soak/config"
+	"ramjet.dev/ingress/internal/soak/decide"
+	"ramjet.dev/ingress/internal/soak/process"
+	"ramjet.dev/ingress/internal/soak/readiness"
+)
+
+// lines are the lines of the processes, in order.
+func (s *supervisor) lines() []int { return slices.Sorted(maps.Keys(s.running)) }
+
+// spec is how a process of a release is started.
+func (s *supervisor) spec(p decide.Process) process.Spec {
+	c := s.Config
+	return process.Spec{
+		StateDir: c.StateDir, Line: p.Line, Version: p.Version, Port: p.Port,
+		Command: config.ExpandAll(c.Command, p.Version, p.Port),
+		Dir:     config.Expand(c.Dir, p.Version, p.Port),
+		Env:     config.ExpandAll(c.Env, p.Version, p.Port),
+		Output:  s.Output,
+	}
+}
+
+// start starts a process. One that cannot be started has died at once.
+func (s *supervisor) start(o decide.Start) {
+	r := &running{Process: decide.Process{Line: o.Line, Version: o.Version, Port: s.freePort(o.Port), StartedMS: s.clock.now()}}
+	s.running[o.Line] = r
+	if o.Version == s.book.State.Current {
+		s.notBeforeMS = 0
+	}
+	p, err := process.Start(s.spec(r.Process))
+	if err != nil {
+		s.Log.Error("a release cannot be started", "version", o.Version, "line", o.Line, "error", err)
+		s.lost(r)
+		return
+	}
+	r.process = p
+	s.saveRecords()
+	s.Log.Info("started", "version", r.Version, "line", r.Line, "port", r.Port, "pid", p.ID.PID)
+	s.watch(r)
+}
+
+// freePort is the wanted port, or, where somebody else listens on it, another one of
+// the range that nobody does.
+func (s *supervisor) freePort(wanted int) int {
+	if free(wanted) {
+		return wanted
+	}
+	for _, port := range s.Config.Ports {
+		if !s.holds(port) && free(port) {
+			s.Log.Warn("somebody listens on the port of a release: another one is taken", "port", wanted, "instead", port)
+			return port
+		}
+	}
+	s.Log.Warn("somebody listens on the port of a release, and no other is free", "port", wanted)
+	return wanted
+}
+
+func (s *supervisor) holds(port int) bool {
+	for _, r := range s.running {
+		if r.Port == port {
+			return true
+		}
+	}
+	return false
+}
+
+// free reports whether a port can be listened on.
+func free(port int) bool {
+	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
+	if err != nil {
+		return false
+	}
+	l.Close()
+	return true
+}
+
+// adopt takes over a process of a predecessor, or remembers that it is gone.
+func (s *supervisor) adopt(p decide.Process, id process.Identity) {
+	r := &running{Process: p}
+	s.running[p.Line] = r
+	if p.Phase == decide.Gone {
+		s.Log.Warn("a release has died while there was no supervisor", "version", p.Version, "line", p.Line, "pid", id.PID)
+		s.died(r)
+		return
+	}
+	taken, err := process.Adopt(id, s.spec(p))
+	if err != nil { // it died a moment ago, or cannot be watched
+		s.Log.Warn("a release cannot be taken over", "version", p.Version, "line", p.Line, "pid", id.PID, "error", err)
+		s.lost(r)
+		return
+	}
+	r.process = taken
+	s.Log.Info("taken over", "version", p.Version, "line", p.Line, "port", p.Port, "pid", id.PID, "phase", p.Phase.String())
+	s.watch(r)
+}
+
+// watch waits for a process to become ready and to end.
+func (s *supervisor) watch(r *running) {
+	ctx, cancel := context.WithCancel(context.Background())
+	r.stopProbe = cancel
+	probing := make(chan struct{})
+	if r.Phase == decide.Starting {
+		target := readiness.Target{Version: r.Version, Port: r.Port, Dir: config.Expand(s.Config.Dir, r.Version, r.Port)}
+		go func() {
+			defer close(probing)
+			ready, last := readiness.Wait(ctx, s.Config.Readiness, target)
+			if ready {
+				s.post(func() { s.ready(r) })
+			} else if last != nil {
+				s.Log.Info("was not ready", "version", r.Version, "line", r.Line, "last", last)
+			}
+		}()
+	} else {
+		close(probing)
+	}
+	go func() {
+		<-r.process.Gone()
+		cancel()
+		<-probing
+		s.post(func() { s.gone(r) })
+	}()
+}
+
+// ready takes note that a process is ready.
+func (s *supervisor) ready(r *running) {
+	if r.Phase != decide.Starting || s.running[r.Line] != r {
+		return
+	}
+	r.Phase = decide.Ready
+	s.saveRecords()
+	s.Log.Info("ready", "version", r.Version, "line", r.Line, "port", r.Port, "after", ms(s.clock.now()-r.StartedMS).String())
+}
+
+// gone takes note that a process has ended.
+func (s *supervisor) gone(r *running) {
+	s.Log.Info("ended", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "status", r.process.Status(), "phase", r.Phase.String())
+	s.lost(r)
+}
+
+// lost is for a process that is gone: of one that was to go nothing needs to be said.
+func (s *supervisor) lost(r *running) {
+	if r.Phase == decide.Stopping || r.Counted {
+		s.remove(r)
+		return
+	}
+	r.Phase, r.GoneMS = decide.Gone, s.clock.now()
+	s.died(r)
+}
+
+// died counts a death in a row of the current release.
+func (s *supervisor) died(r *running) {
+	if r.Version == s.book.State.Current {
+		s.deaths = s.backoff().Deaths(s.deaths, ms(r.GoneMS-min(r.StartedMS, r.GoneMS)))
+	}
+}
+
+// counted takes note that the ledger has the exit of a process.
+func (s *supervisor) counted(line int) {
+	r, ok := s.running[line]
+	switch {
+	case !ok:
+	case r.Phase == decide.Gone:
+		s.remove(r)
+	default:
+		r.Counted = true
+		s.Log.Warn("a release was not ready in time: that counts as an exit", "version", r.Version, "line", r.Line)
+		s.died(r)
+	}
+}
+
+// stop asks a process to end.
+func (s *supervisor) stop(line int) {
+	r, ok := s.running[line]
+	if !ok || r.process == nil {
+		return
+	}
+	if r.stopProbe != nil {
+		r.stopProbe()
+	}
+	r.Phase = decide.Stopping
+	s.saveRecords()
+	s.Log.Info("stopping", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "grace", s.Config.StopGrace.String())
+	if err := r.process.Stop(s.Config.StopGrace); err != nil {
+		s.Log.Error("a release cannot be asked to stop", "version", r.Version, "pid", r.process.ID.PID, "error", err)
+	}
+}
+
+// remove forgets a process that is gone.
+func (s *supervisor) remove(r *running) {
+	delete(s.running, r.Line)
+	s.saveRecords()
+}
+
+// saveRecords writes down which processes there are. Without it a successor still
+// finds those that run, so a full disk stops nothing here.
+func (s *supervisor) saveRecords() {
+	all := records{BootID: s.bootID, Processes: []record{}}
+	for _, line := range s.lines() {
+		r := s.running[line]
+		if r.process == nil || r.Phase == decide.Gone && r.process == nil {
+			continue
+		}
+		all.Processes = append(all.Processes, record{
+			Identity: r.process.ID, Line: r.Line, Version: r.Version, Port: r.Port, StartedMS: r.StartedMS,
+			Ready: r.Phase == decide.Ready, Stopping: r.Phase == decide.Stopping || r.Counted,
+		})
+	}
+	err := all.save(s.path(recordsName))
+	if err != nil && s.recordsError == nil {
+		s.Log.Error("processes are not written down; a successor finds them by their environment", "error", err)
+	}
+	s.recordsError = err
+}

@@ -1,0 +1,273 @@
+package supervise
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"ramjet.dev/ingress/internal/probation"
+	"ramjet.dev/ingress/internal/soak/config"
+	"ramjet.dev/ingress/internal/soak/control"
+	"ramjet.dev/ingress/internal/soak/decide"
+	"ramjet.dev/ingress/internal/soak/ledger"
+)
+
+// followerBuffer is how many updates a client may be behind before it is let go.
+const followerBuffer = 256
+
+// follower is a client that is told of every entry and every change of the status.
+type follower struct {
+	updates chan control.Reply // closed when it is let go
+}
+
+// handle answers a request.
+func (s *supervisor) handle(ctx context.Context, q control.Request, send func(control.Reply) error) control.Result {
+	switch q.Do {
+	case control.DoStatus:
+		st, ok := ask(s, s.status)
+		if !ok {
+			return control.Result{Message: errEnding.Error()}
+		}
+		_ = send(control.Reply{Status: &st}) // it may be gone
+		return control.Result{OK: true}
+	case control.DoDeploy, control.DoFollow:
+		if err := config.CheckVersion(q.Version); err != nil {
+			return control.Result{Message: err.Error()}
+		}
+		return s.deploy(ctx, q, send)
+	case control.DoRollback:
+		if q.Version != "" {
+			if err := config.CheckVersion(q.Version); err != nil {
+				return control.Result{Message: err.Error()}
+			}
+		}
+		return s.rollback(ctx, q, send)
+	}
+	return control.Result{Message: fmt.Sprintf("%q is not known here: is soak newer than its supervisor?", q.Do)}
+}
+
+// ask has the loop answer a question; false if it has ended.
+func ask[T any](s *supervisor, question func() T) (answer T, ok bool) {
+	answered := make(chan T, 1)
+	s.post(func() { answered <- question() })
+	select {
+	case answer = <-answered:
+		return answer, true
+	case <-s.ended:
+		return answer, false
+	}
+}
+
+// beginning is what the loop says to a request that is followed.
+type beginning struct {
+	f       *follower
+	line    int               // the entry that it began with
+	past    []probation.Entry // what was written since, for one that comes later
+	already string            // it has come about already
+	refused string
+}
+
+// deploy begins a deploy, or finds one that is under way, and follows it.
+func (s *supervisor) deploy(ctx context.Context, q control.Request, send func(control.Reply) error) control.Result {
+	b, ok := ask(s, func() beginning {
+		if q.Do == control.DoFollow {
+			return s.beginAgain(q.Line)
+		}
+		return s.begin(q.Version)
+	})
+	switch {
+	case !ok:
+		return control.Result{Message: errEnding.Error()}
+	case b.refused != "":
+		return control.Result{Message: b.refused}
+	case b.already != "":
+		return control.Result{OK: true, Message: b.already}
+	}
+	defer s.post(func() { s.drop(b.f) })
+	if err := send(control.Reply{Line: b.line}); err != nil {
+		return control.Result{}
+	}
+	for _, e := range b.past {
+		if v, why := decide.Judge(q.Version, e); v == decide.Confirmed || v == decide.Failed {
+			return control.Result{OK: v == decide.Confirmed, Message: why}
+		}
+		if send(control.Reply{Entry: &control.Entry{Entry: e}}) != nil {
+			return control.Result{}
+		}
+	}
+	return follow(ctx, b.f, send, func(r control.Reply) *control.Result {
+		if r.Entry == nil {
+			return nil
+		}
+		switch v, why := decide.Judge(q.Version, r.Entry.Entry); v {
+		case decide.Confirmed, decide.Failed:
+			return &control.Result{OK: v == decide.Confirmed, Message: why}
+		}
+		return nil
+	})
+}
+
+// begin puts a deploy to the kernel, unless the release is under way already: asking
+// twice is then the same as asking once.
+func (s *supervisor) begin(version string) beginning {
+	k := s.book.State
+	switch {
+	case s.closing:
+		return beginning{refused: errEnding.Error()}
+	case version == k.Starting:
+		return beginning{f: s.follow(), line: s.book.StartingLine}
+	case version == k.Current && k.Phase == probation.PhaseSoaking:
+		return beginning{f: s.follow(), line: s.book.Lines}
+	case version == k.Current:
+		return beginning{already: version + " serves already, and is confirmed"}
+	}
+	entries, err := s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Deploy, Version: version})
+	if err != nil {
+		return beginning{refused: fmt.Sprintf("%s is not deployed: %v", version, err)}
+	}
+	if refused := decide.Refusal(k, entries[len(entries)-1]); refused != "" {
+		return beginning{refused: refused}
+	}
+	return beginning{f: s.follow(), line: s.book.Lines}
+}
+
+// beginAgain follows from a line on: that is in the file, which is read again.
+func (s *supervisor) beginAgain(line int) beginning {
+	c, err := ledger.Read(s.path(LedgerName))
+	if err != nil {
+		return beginning{refused: err.Error()}
+	}
+	if line < 1 || line > len(c.Entries) {
+		return beginning{refused: fmt.Sprintf("the ledger has no line %d", line)}
+	}
+	return beginning{f: s.follow(), line: line, past: c.Entries[line:]}
+}
+
+// rollback pulls the brake and waits until what is gone back to is ready.
+func (s *supervisor) rollback(ctx context.Context, q control.Request, send func(control.Reply) error) control.Result {
+	b, ok := ask(s, func() beginning { return s.brake(q) })
+	switch {
+	case !ok:
+		return control.Result{Message: errEnding.Error()}
+	case b.refused != "":
+		return control.Result{Message: b.refused}
+	case b.already != "":
+		return control.Result{OK: true, Message: b.already}
+	}
+	defer s.post(func() { s.drop(b.f) })
+	for _, e := range b.past {
+		if send(control.Reply{Entry: &control.Entry{Entry: e}}) != nil {
+			return control.Result{}
+		}
+	}
+	to := b.past[len(b.past)-1].To
+	return follow(ctx, b.f, send, func(r control.Reply) *control.Result {
+		switch {
+		case r.Entry != nil && (r.Entry.Kind == probation.EntryRestarted || r.Entry.Kind == probation.EntryStopped):
+			return &control.Result{Message: to + " was gone back to, and does not come up: it is tried again, see soak status"}
+		case r.Status == nil:
+			return nil
+		case r.Status.Current != to:
+			return &control.Result{Message: "meanwhile something else took over: " + r.Status.Current}
+		}
+		for _, p := range r.Status.Processes {
+			if p.Version == to && p.Phase == decide.Ready.String() {
+				return &control.Result{OK: true, Message: to + " is ready and serves"}
+			}
+		}
+		return nil
+	})
+}
+
+// brake puts the will of an operator to the kernel.
+func (s *supervisor) brake(q control.Request) beginning {
+	if s.closing {
+		return beginning{refused: errEnding.Error()}
+	}
+	before := s.book.State
+	entries, err := s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Operator, Version: q.Version})
+	if err != nil {
+		return beginning{refused: fmt.Sprintf("not rolled back: %v", err)}
+	}
+	last := entries[len(entries)-1]
+	if refused := decide.Refusal(before, last); refused != "" {
+		return beginning{refused: refused}
+	}
+	if last.Kind == probation.EntryAbandoned {
+		return beginning{already: fmt.Sprintf("%s is not deployed: it was being started; %s still serves", last.Version, s.book.State.Current)}
+	}
+	s.endNow = s.endNow || q.Now
+	return beginning{f: s.follow(), past: entries}
+}
+
+// follow hands updates on until one of them brings the result.
+func follow(ctx context.Context, f *follower, send func(control.Reply) error, result func(control.Reply) *control.Result) control.Result {
+	for {
+		select {
+		case <-ctx.Done():
+			return control.Result{Message: errEnding.Error()}
+		case r, ok := <-f.updates:
+			if !ok {
+				return control.Result{Message: "this client did not read fast enough: see soak status"}
+			}
+			if end := result(r); end != nil {
+				_ = send(r) // the result follows, and fails if this does
+				return *end
+			}
+			if send(r) != nil {
+				return control.Result{}
+			}
+		}
+	}
+}
+
+// follow adds a follower, which begins with the status.
+func (s *supervisor) follow() *follower {
+	f := &follower{updates: make(chan control.Reply, followerBuffer)}
+	s.followers[f] = true
+	st := s.status()
+	f.updates <- control.Reply{Status: &st}
+	return f
+}
+
+func (s *supervisor) drop(f *follower) { delete(s.followers, f) }
+
+// tellFollowers passes an entry on.
+func (s *supervisor) tellFollowers(e probation.Entry) {
+	s.update(control.Reply{Entry: &control.Entry{Entry: e}})
+}
+
+// publish passes the status on.
+func (s *supervisor) publish() {
+	if len(s.followers) > 0 {
+		st := s.status()
+		s.update(control.Reply{Status: &st})
+	}
+}
+
+// update never waits: a client that does not read is let go.
+func (s *supervisor) update(r control.Reply) {
+	for f := range s.followers {
+		select {
+		case f.updates <- r:
+		default:
+			close(f.updates)
+			delete(s.followers, f)
+		}
+	}
+}
+
+// status is how things stand.
+func (s *supervisor) status() control.Status {
+	st := control.Status{Running: true, PID: os.Getpid(), LedgerLines: s.book.Lines, Processes: []control.Process{}}
+	st.Describe(s.book.State, s.clock.now())
+	if s.writeError != nil {
+		st.LedgerError = s.writeError.Error()
+	}
+	for _, line := range s.lines() {
+		if r := s.running[line]; r.process != nil {
+			st.Processes = append(st.Processes, control.Process{Version: r.Version, Line: line, PID: r.process.ID.PID, Port: r.Port, Phase: r.Phase.String()})
+		}
+	}
+	return st
+}

@@ -1,0 +1,393 @@
+// Package supervise is the supervisor of one service: the loop that feeds the kernel
+// with what happens, writes down what it decides, and carries it out.
+//
+// Guarantees: what is done is in the ledger first, on the disk; its state is what the
+// ledger says and nothing else, so that a successor of a supervisor that was killed
+// stands where it stood; a process that runs is taken over and not started a second
+// time; while the ledger cannot be written nothing is begun, and what runs keeps
+// running.
+//
+// It never knows by which rules a release is good (that is probation) or what the
+// next move is (decide).
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"time"
+
+	"ramjet.dev/ingress/internal/probation"
+	"ramjet.dev/ingress/internal/soak/config"
+	"ramjet.dev/ingress/internal/soak/control"
+	"ramjet.dev/ingress/internal/soak/decide"
+	"ramjet.dev/ingress/internal/soak/ledger"
+	"ramjet.dev/ingress/internal/soak/process"
+)
+
+// Names in the state folder, beside config.SocketName.
+const (
+	LedgerName  = "ledger.jsonl"
+	lockName    = "lock"
+	recordsName = "processes.json"
+	pipesName   = "pipes"
+)
+
+// writeAgain is how long to wait before the ledger is tried again.
+const writeAgain = time.Second
+
+// Options are the surroundings of a supervisor.
+type Options struct {
+	Config *config.Config
+	// Output is where releases write; its PipesDir is filled in.
+	Output process.Output
+	Log    *slog.Logger
+}
+
+// supervisor is the state of the loop; only its goroutine touches it.
+type supervisor struct {
+	Options
+	ledger *ledger.Ledger
+	book   decide.Book
+	bootID string
+	clock  *clock
+
+	running map[int]*running // by line
+	deaths  int              // of the current release, in a row
+	// notBeforeMS, closing, abandon and endNow are those of decide.World.
+	notBeforeMS              uint64
+	closing, abandon, endNow bool
+	writeError               error // why the ledger cannot be written, nil if it can
+	recordsError             error // the same of the records
+
+	inbox     chan func() // what happened, to be taken note of by the loop
+	ended     chan struct{}
+	followers map[*follower]bool
+	socket    *control.Server
+}
+
+// running is a process and what is known about it.
+type running struct {
+	decide.Process
+	process   *process.Process // nil for one that could not be started
+	stopProbe context.CancelFunc
+}
+
+// Run supervises until ctx is done; then it stops the release and returns nil. An
+// error means that it did not begin: no process was touched.
+func Run(ctx context.Context, o Options) error {
+	s := &supervisor{
+		Options: o, bootID: process.BootID(), running: map[int]*running{},
+		inbox: make(chan func()), ended: make(chan struct{}), followers: map[*follower]bool{},
+	}
+	s.Output.PipesDir = s.path(pipesName)
+	if err := makeDir(o.Config.StateDir); err != nil {
+		return err
+	}
+	l, err := lock(s.path(lockName))
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	if err := s.open(); err != nil {
+		return err
+	}
+	defer s.ledger.Close()
+	if s.socket, err = control.Listen(s.path(config.SocketName)); err != nil {
+		return err
+	}
+	s.takeOver()
+	s.socket.Serve(s.handle)
+	s.loop(ctx)
+	close(s.ended)
+	s.socket.Close()
+	return nil
+}
+
+func (s *supervisor) path(name string) string { return filepath.Join(s.Config.StateDir, name) }
+
+// makeDir makes the state folder and sees to it that it survives a power cut.
+func makeDir(dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	d, err := os.Open(filepath.Dir(dir))
+	if err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	defer func() { _ = d.Close() }() // nothing was written through it
+	if err := d.Sync(); err != nil {
+		return fmt.Errorf("make the state folder: %w", err)
+	}
+	return nil
+}
+
+// open reads the ledger and stands where it ends.
+func (s *supervisor) open() error {
+	path := s.path(LedgerName)
+	l, contents, err := ledger.Open(path)
+	if err != nil {
+		return err
+	}
+	book, err := Replay(path, contents, s.policy())
+	if err != nil {
+		l.Close()
+		return err
+	}
+	if len(contents.Torn) > 0 {
+		s.Log.Warn("the last line of the ledger was not written to its end and is dropped: what it stood for was not begun",
+			"ledger", path, "torn", contents.Describe())
+	}
+	s.ledger, s.book = l, book
+	s.clock = newClock(lastTime(contents.Entries))
+	return nil
+}
+
+func (s *supervisor) policy() probation.Policy {
+	return probation.Policy{SoakMS: uint64(s.Config.Window / time.Millisecond), MaxRestarts: uint64(s.Config.MaxRestarts)}
+}
+
+// Replay is the book of a ledger; p holds for the next window. The error is a
+// ledger.Error.
+func Replay(path string, c ledger.Contents, p probation.Policy) (decide.Book, error) {
+	book := decide.New(p)
+	for i, e := range c.Entries {
+		var err error
+		if book, err = book.Add(e); err != nil {
+			return book, ledger.Error{Path: path, Line: i + 1, Err: err}
+		}
+	}
+	book.State = book.State.Under(p)
+	return book, nil
+}
+
+// lastTime is the latest time in a ledger.
+func lastTime(entries []probation.Entry) (ms uint64) {
+	for _, e := range entries {
+		ms = max(ms, e.TS)
+	}
+	return ms
+}
+
+// takeOver finds the processes of a predecessor.
+func (s *supervisor) takeOver() {
+	r, err := loadRecords(s.path(recordsName))
+	if err != nil {
+		s.Log.Warn("it cannot be read which processes there were: they are looked for", "error", err)
+	}
+	all := search(r, s.Config.StateDir, s.bootID)
+	list := make([]decide.Record, len(all))
+	ids := make(map[int]process.Identity)
+	for i, f := range all {
+		list[i], ids[f.Line] = f.Record, f.id
+	}
+	left := decide.Recover(s.book, list, s.clock.now())
+	s.book.Idle = s.book.Idle || left.Idle
+	s.abandon = left.Abandon
+	process.RemovePipes(s.Output.PipesDir, func(line int) bool { return ids[line].PID != 0 })
+	for _, p := range left.Processes {
+		s.adopt(p, ids[p.Line])
+	}
+	k := s.book.State
+	s.Log.Info("supervising", "ledger_lines", s.book.Lines, "state", k.Phase.String(), "current", k.Current,
+		"last_good", k.LastGood, "starting", k.Starting, "window_left", ms(k.LeftMS(s.clock.now())).String(), "processes", len(s.running))
+}
+
+// loop takes turns until everything has come to its end.
+func (s *supervisor) loop(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	stop := ctx.Done()
+	for {
+		wake, done := s.turn()
+		if done {
+			return
+		}
+		s.publish()
+		timer.Reset(wake)
+		select {
+		case happened := <-s.inbox:
+			happened()
+		case <-timer.C:
+		case <-stop:
+			stop = nil
+			s.Log.Info("stopping the release, and then the supervisor", "grace", s.Config.StopGrace.String())
+			s.closing = true
+		}
+	}
+}
+
+// longestWait bounds the sleep of the loop, so that no computed time is too far away
+// for a timer.
+const longestWait = time.Hour
+
+// turn makes all moves that can be made now, and says when to look again.
+func (s *supervisor) turn() (wake time.Duration, done bool) {
+	if s.book.Lines == 0 && !s.closing {
+		if _, err := s.tell(probation.Event{Kind: probation.Serving, TS: s.clock.now(), Version: s.Config.Baseline}); err != nil {
+			return writeAgain, false
+		}
+	}
+	for {
+		if s.calm() {
+			s.clock.adjust()
+		}
+		now := s.clock.now()
+		m := decide.Next(s.world(), now)
+		written, err := s.record(m)
+		switch {
+		case err != nil && s.closing:
+			s.giveUpLedger()
+		case err != nil:
+			return writeAgain, false
+		case written:
+		case m.Done:
+			return 0, true
+		case len(m.Start)+len(m.Stop) == 0:
+			return s.until(m.WakeMS, now), false
+		default:
+			for _, line := range m.Stop {
+				s.stop(line)
+			}
+			for _, start := range m.Start {
+				s.start(start)
+			}
+		}
+	}
+}
+
+// until is how long to sleep until a time of the ledger; 0 stands for never.
+func (s *supervisor) until(wakeMS, nowMS uint64) time.Duration {
+	if wakeMS == 0 || wakeMS-nowMS > uint64(longestWait/time.Millisecond) {
+		return longestWait
+	}
+	return ms(wakeMS - nowMS)
+}
+
+func ms(n uint64) time.Duration {
+	return time.Duration(min(n, uint64(1<<62)/uint64(time.Millisecond))) * time.Millisecond
+}
+
+// calm reports whether no time is being measured.
+func (s *supervisor) calm() bool {
+	k := s.book.State
+	if k.Phase == probation.PhaseSoaking || k.Starting != "" || s.notBeforeMS > 0 {
+		return false
+	}
+	for _, r := range s.running {
+		if r.Phase != decide.Ready {
+			return false
+		}
+	}
+	return true
+}
+
+// world is what decide looks at.
+func (s *supervisor) world() decide.World {
+	w := decide.World{
+		Book: s.book, Ports: s.Config.Ports, DeadlineMS: uint64(s.Config.Readiness.Deadline / time.Millisecond),
+		NotBeforeMS: s.notBeforeMS, Closing: s.closing, Abandon: s.abandon, EndNow: s.endNow,
+	}
+	for _, line := range s.lines() {
+		w.Processes = append(w.Processes, s.running[line].Process)
+	}
+	return w
+}
+
+// record writes what a move has for the ledger, if anything.
+func (s *supervisor) record(m decide.Move) (written bool, err error) {
+	switch {
+	case m.Note != nil:
+		return true, s.write(*m.Note)
+	case m.Event != nil:
+		if _, err := s.tell(*m.Event); err != nil {
+			return true, err
+		}
+		s.counted(m.Of)
+		return true, nil
+	}
+	return false, nil
+}
+
+// tell puts an event to the kernel and writes what it says. With an error the first
+// of the entries may have been written: the same event leads to the others later.
+func (s *supervisor) tell(e probation.Event) ([]probation.Entry, error) {
+	_, entries := probation.Step(s.book.State, e)
+	for _, entry := range entries {
+		if err := s.write(entry); err != nil {
+			return nil, err
+		}
+	}
+	return entries, nil
+}
+
+// write puts an entry into the ledger, and into the book.
+func (s *supervisor) write(e probation.Entry) error {
+	book, err := s.book.Add(e)
+	if err == nil {
+		err = s.ledger.Append(e)
+	}
+	if err != nil {
+		if s.writeError == nil || s.writeError.Error() != err.Error() {
+			s.Log.Error("the ledger cannot be written: nothing is begun that it does not know of, what runs keeps running, and it is tried again",
+				"error", err, "every", writeAgain.String())
+		}
+		s.writeError = err
+		return err
+	}
+	if s.writeError != nil {
+		s.Log.Info("the ledger can be written again", "lines", book.Lines)
+		s.writeError = nil
+	}
+	s.book = book
+	s.Log.Info("ledger", "line", book.Lines, "entry", e.String())
+	s.settle(e)
+	return nil
+}
+
+// settle is what an entry means for the things that the ledger does not know.
+func (s *supervisor) settle(e probation.Entry) {
+	switch e.Kind {
+	case probation.EntryRestarting, probation.EntryRestarted, probation.EntryRestartedPostSoak:
+		pause := s.backoff().Pause(s.deaths, rand.Float64())
+		s.notBeforeMS = s.clock.now() + uint64(pause/time.Millisecond)
+		if e.Version == s.book.State.LastGood && s.deaths > 1 {
+			s.Log.Error("the last good release does not stay up: it is tried again, and no other is started in its place",
+				"version", e.Version, "deaths", s.deaths, "pause", pause.String())
+		}
+	case probation.EntryRolledBack, probation.EntryServing, probation.EntryResumed:
+		s.notBeforeMS, s.deaths = 0, 0
+	case probation.EntryPromoted:
+		s.notBeforeMS, s.deaths, s.endNow = 0, 0, false
+	case probation.EntryAbandoned:
+		s.abandon = false
+	}
+	s.tellFollowers(e)
+}
+
+func (s *supervisor) backoff() decide.Backoff {
+	return decide.Backoff{First: s.Config.Restart.Backoff, Max: s.Config.Restart.Max}
+}
+
+// giveUpLedger goes on with stopping although that cannot be written down. A
+// successor will find the release gone and count it as an exit.
+func (s *supervisor) giveUpLedger() {
+	s.Log.Error("stopping although the ledger cannot be written")
+	s.book.Idle = true
+	s.book.State.Starting = ""
+}
+
+// post has the loop take note of something; it does nothing once the loop has ended.
+func (s *supervisor) post(f func()) {
+	select {
+	case s.inbox <- f:
+	case <-s.ended:
+	}
+}
+
+// errEnding is the answer to requests that come too late.
+var errEnding = errors.New("the supervisor is stopping")
