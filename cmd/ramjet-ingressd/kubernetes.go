@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
+	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"ramjet.dev/ingress/internal/audit"
 	"ramjet.dev/ingress/internal/control"
 	"ramjet.dev/ingress/internal/kube"
 	"ramjet.dev/ingress/internal/kube/connect"
@@ -16,8 +21,9 @@ import (
 // cluster is where the configuration comes from in Kubernetes mode. It owns its client.
 type cluster struct {
 	client *connect.Client
-	kube   *kube.Cluster
-	build  translate.Options
+	config config
+	kube   *kube.Cluster    // from run on
+	build  *rebuild.Rebuild // from run on
 }
 
 // newCluster finds the API server. Nothing is sent yet: it may be down.
@@ -36,19 +42,35 @@ func newCluster(c config, logger *slog.Logger) (*cluster, error) {
 	}
 	return &cluster{
 		client: client,
-		kube:   kube.New(clusterOptions(c, client, logger)),
-		build:  translateOptions(c),
+		config: c,
 	}, nil
 }
 
-func clusterOptions(c config, client *connect.Client, logger *slog.Logger) kube.Options {
+// clusterOptions are those of the flags.
+func clusterOptions(c config) kube.Options {
 	return kube.Options{
-		Client:         client,
-		Server:         client.Host,
-		Namespace:      c.watchNamespace,
-		PublishService: c.publishService,
-		Log:            logger,
+		Class:             c.ingressClass,
+		Namespace:         c.watchNamespace,
+		PublishService:    c.publishService,
+		PublishAddress:    c.publishAddress,
+		ReadOnlyIngresses: c.noStatusUpdate,
 	}
+}
+
+// thisPod is the name of this replica: what the pod was told about itself, else what can
+// be found out.
+func thisPod() types.NamespacedName {
+	pod := types.NamespacedName{Namespace: os.Getenv("POD_NAMESPACE"), Name: os.Getenv("POD_NAME")}
+	if pod.Name == "" {
+		pod.Name, _ = os.Hostname()
+	}
+	if pod.Name == "" { // the name is for people, and must only not be empty
+		pod.Name = "ramjet-ingressd"
+	}
+	if pod.Namespace == "" {
+		pod.Namespace = connect.PodNamespace()
+	}
+	return pod
 }
 
 func translateOptions(c config) translate.Options {
@@ -59,15 +81,28 @@ func translateOptions(c config) translate.Options {
 	}
 }
 
-// run starts the parts. They end with ctx, and are waited for in d.running.
-func (k *cluster) run(ctx context.Context, d *daemon, ctl *control.Control) {
-	build := rebuild.New(rebuild.Options{
+// prepare makes the parts. serving is the generation on the wire. What the parts are to
+// be told of goes to the result, which is an audit.Sink.
+func (k *cluster) prepare(serving func() (uint64, bool), logger *slog.Logger) audit.Sink {
+	o := clusterOptions(k.config)
+	o.Client, o.Server, o.Pod, o.Serving, o.Log = k.client, k.client.Host, thisPod(), serving, logger
+	k.kube = kube.New(o)
+	return k.kube
+}
+
+// run starts the parts. They end with ctx, and are waited for in running.
+func (k *cluster) run(ctx context.Context, running *sync.WaitGroup, ctl *control.Control) {
+	options := translateOptions(k.config)
+	k.build = rebuild.New(rebuild.Options{
 		Changes:   k.kube.Changes(),
-		Translate: func() translate.Translation { return translate.Translate(k.kube.Snapshot(), k.build) },
+		Translate: func() translate.Translation { return translate.Translate(k.kube.Snapshot(), options) },
 		Control:   ctl,
+		Done: func(r rebuild.Result) {
+			k.kube.Handle(kube.Outcome{Ours: r.Translation.Ours, Warnings: r.Warnings, Generation: r.Generation})
+		},
 	})
-	d.running.Go(func() { k.kube.Run(ctx) })
-	d.running.Go(func() { build.Run(ctx) })
+	running.Go(func() { k.kube.Run(ctx) })
+	running.Go(func() { k.build.Run(ctx) })
 }
 
 // describe is what the banner says of the cluster.

@@ -138,7 +138,11 @@ func (d *daemon) run(c config, first generation.Compiled, sockets listeners, tok
 	if d.webhook != nil {
 		sinks = append(sinks, d.webhook)
 	}
-	ctl := control.New(control.Options{
+	var ctl *control.Control
+	if d.cluster != nil {
+		sinks = append(sinks, d.cluster.prepare(func() (uint64, bool) { s := ctl.State(); return s.Serving, s.Ready() }, d.log))
+	}
+	ctl = control.New(control.Options{
 		History: generation.NewHistory(c.historySize),
 		Live:    &live,
 		Sinks:   sinks,
@@ -150,7 +154,7 @@ func (d *daemon) run(c config, first generation.Compiled, sockets listeners, tok
 	d.running.Go(func() { _ = ctl.Run(ctx) })
 	d.running.Go(func() { d.expiry.run(ctx) })
 	if d.cluster != nil {
-		d.cluster.run(ctx, d, ctl)
+		d.cluster.run(ctx, &d.running, ctl)
 	} else {
 		ctl.Offer(first)
 		_, _ = ctl.WaitHandled(ctx, first.Number) // ends only with ctx otherwise

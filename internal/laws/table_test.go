@@ -59,13 +59,14 @@ var table = map[string]rule{
 		},
 	},
 
-	"internal/kube/pace": {layer: 0, kernel: true},
 	"internal/probation/plan": {
 		layer: 0, kernel: true,
 		imports: because{
 			"internal/probation": "a line of a plan is an event",
 		},
 	},
+	"internal/kube/pace":    {layer: 0, kernel: true},
+	"internal/kube/backlog": {layer: 0, kernel: true},
 
 	// Layer 1: compilers.
 	"internal/generation": {
@@ -175,10 +176,65 @@ var table = map[string]rule{
 	"internal/kube": {
 		layer: 2,
 		imports: because{
-			"internal/kube/watch": "it is the part that reads",
-			"internal/translate":  "what it emits is a snapshot",
-			"k8s.io/apimachinery": "the names of objects",
-			"k8s.io/client-go":    "the client that its parts share",
+			"internal/audit":         "changes of the configuration are told on the IngressClass",
+			"internal/kube/events":   "it is the part that writes Events",
+			"internal/kube/lead":     "it decides who writes",
+			"internal/kube/observed": "it is the part that says which generation has an edit",
+			"internal/kube/pace":     "what is to be written is not looked at all the time",
+			"internal/kube/status":   "it is the part that publishes addresses",
+			"internal/kube/watch":    "it is the part that reads",
+			"internal/kube/write":    "writes wait in its queues",
+			"internal/translate":     "what it emits is a snapshot, and what it tells are warnings",
+			"k8s.io/api":             "references to objects",
+			"k8s.io/apimachinery":    "the names of objects",
+			"k8s.io/client-go":       "the client that its parts share",
+		},
+	},
+	"internal/kube/events": {
+		layer: 2,
+		imports: because{
+			"internal/audit":      "an event of the audit trail becomes one of the API",
+			"internal/kube/lead":  "only who leads tells of what all replicas do",
+			"internal/kube/pace":  "Events have a budget",
+			"internal/kube/write": "warnings wait in its queue",
+			"internal/translate":  "warnings are what it tells",
+			"k8s.io/api":          "the type of an Event",
+			"k8s.io/apimachinery": "errors of the API, and times as it writes them",
+			"k8s.io/client-go":    "the client that creates them",
+		},
+	},
+	"internal/kube/lead": {
+		layer: 2,
+		imports: because{
+			"k8s.io/apimachinery": "errors of the API, and the name of the Lease",
+			"k8s.io/client-go":    "leader election by a Lease",
+		},
+	},
+	"internal/kube/observed": {
+		layer: 2,
+		imports: because{
+			"internal/kube/watch": "which two versions of an Ingress are the same to compiling",
+			"k8s.io/api":          "the type of an Ingress",
+			"k8s.io/apimachinery": "patches",
+			"k8s.io/client-go":    "the client that patches",
+		},
+	},
+	"internal/kube/status": {
+		layer: 2,
+		imports: because{
+			"internal/kube/watch": "whether a status is ours",
+			"internal/translate":  "the controller of our IngressClasses",
+			"k8s.io/api":          "Ingresses, and the Service with the addresses",
+			"k8s.io/apimachinery": "equality as the API means it",
+			"k8s.io/client-go":    "the client that applies",
+		},
+	},
+	"internal/kube/write": {
+		layer: 2,
+		imports: because{
+			"internal/kube/backlog": "what waits to be written",
+			"internal/kube/pace":    "how fast it is",
+			"k8s.io/apimachinery":   "which errors pass by themselves",
 		},
 	},
 	"internal/kube/connect": {

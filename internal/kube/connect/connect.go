@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -65,6 +66,18 @@ func places(rules *clientcmd.ClientConfigLoadingRules) string {
 
 // oneLine is the text of an error of the library, which may have several.
 func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// namespaceFile is where a pod finds the name of its namespace.
+const namespaceFile = "/var/run/secrets/kubernetes.io/serviceaccount/namespace"
+
+// PodNamespace is the namespace of the pod, or "default" outside of one.
+func PodNamespace() string {
+	text, err := os.ReadFile(namespaceFile)
+	if name := strings.TrimSpace(string(text)); err == nil && name != "" {
+		return name
+	}
+	return "default"
+}
 
 // Client talks to one API server. It is safe for concurrent use.
 type Client struct {

@@ -11,6 +11,10 @@ import (
 	"ramjet.dev/ingress/internal/kube/pace"
 )
 
+// mostVerbose is how much of what the library could log is taken. Where it says more, it
+// says the bodies of requests and answers too, and those have private keys in them.
+const mostVerbose = slog.LevelInfo
+
 // RouteLibraryLog sends what the client library logs to log, at level debug: what of
 // it matters to people is said in our own words where it is known what it means. It
 // works for the whole process and belongs at its start.
@@ -34,8 +38,8 @@ type demotion struct {
 	bucket pace.Bucket
 }
 
-func (d *demoted) Enabled(ctx context.Context, _ slog.Level) bool {
-	return d.to.Enabled(ctx, slog.LevelDebug)
+func (d *demoted) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= mostVerbose && d.to.Enabled(ctx, slog.LevelDebug)
 }
 
 func (d *demoted) Handle(ctx context.Context, r slog.Record) error {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -54,23 +55,13 @@ func (h *herald) notices(now time.Time, complete bool, all []Condition) (lines [
 		next = soonest(next, t.every)
 		lines = append(lines, t.notice)
 	}
-	for _, key := range slices.Sorted(keysOf(h.open)) {
+	for _, key := range slices.Sorted(maps.Keys(h.open)) {
 		if !found[key] {
 			delete(h.open, key)
 			lines = append(lines, notice{text: over(key), good: true, attrs: []any{"server", h.server}})
 		}
 	}
 	return lines, next
-}
-
-func keysOf(m map[string]bool) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 func soonest(a, b time.Duration) time.Duration {

@@ -140,8 +140,7 @@ func (w *Watch) Run(ctx context.Context) {
 // for the first time. One signal may stand for many changes.
 func (w *Watch) Changes() <-chan struct{} { return w.changes }
 
-// Touched receives after a change that only those who write status have to know, or
-// after one that Changes tells of too.
+// Touched receives after a change that only those who write status have to know.
 func (w *Watch) Touched() <-chan struct{} { return w.touched }
 
 // Complete reports whether everything was read once.
@@ -180,14 +179,13 @@ func (w *Watch) Conditions() []Condition {
 
 // changed is called by the stores.
 func (w *Watch) changed(e effect) {
-	signal(w.touched)
 	switch {
-	case w.open.Load():
-		if e == forCompiling {
-			signal(w.changes)
-		}
-	default:
+	case !w.open.Load():
 		w.openGate()
+	case e == forCompiling:
+		signal(w.changes)
+	case e == forWriters:
+		signal(w.touched)
 	}
 }
 

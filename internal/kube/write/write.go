@@ -1,0 +1,218 @@
+// Package write carries changes out to the API server, one after the other and not
+// faster than a budget allows.
+//
+// Guarantees: asking for a change never waits; there is at most one change to be done for
+// each name, the newest; nothing is sent while the caller may not write; what failed for
+// a reason that may pass is tried again, later each time; what is forbidden is said once,
+// and makes everything else wait too, since it would be no different; nothing goes on
+// after Run.
+//
+// The package never knows what is written.
+package write
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"ramjet.dev/ingress/internal/kube/backlog"
+	"ramjet.dev/ingress/internal/kube/pace"
+)
+
+const (
+	// requestTimeout bounds one request.
+	requestTimeout = 10 * time.Second
+	// firstRetry is the wait after the first failure; it doubles up to mostRetry.
+	firstRetry = time.Second
+	mostRetry  = 30 * time.Second
+	// forbiddenRest is how long nothing is tried after something was forbidden.
+	forbiddenRest = time.Minute
+)
+
+// Options says how a Queue works.
+type Options[T any] struct {
+	// What is written, in words for the log: "the status of an Ingress".
+	What string
+	// Budget is how many requests there may be.
+	Budget pace.Bucket
+	// Do carries one change out. Required.
+	Do func(ctx context.Context, name string, todo T) error
+	// May is asked before each request. nil = always.
+	May func() bool
+	// Optional changes are given up when they are forbidden, which is said at level
+	// debug only.
+	Optional bool
+	// Log takes what there is to say. Required.
+	Log *slog.Logger
+}
+
+// Queue is the changes to be carried out. Its methods are safe for concurrent use.
+type Queue[T any] struct {
+	options Options[T]
+	news    chan struct{}
+
+	mu        sync.Mutex
+	backlog   *backlog.Backlog[T]
+	forbidden bool      // said already
+	rests     time.Time // until when nothing is tried
+}
+
+// New returns an empty queue.
+func New[T any](o Options[T]) *Queue[T] {
+	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T]()}
+}
+
+// Put asks for a change, in place of what was asked for under that name. What has the
+// highest rank is done first.
+func (q *Queue[T]) Put(name string, todo T, rank uint64) {
+	q.mu.Lock()
+	q.backlog.Put(name, todo, rank)
+	q.mu.Unlock()
+	select {
+	case q.news <- struct{}{}:
+	default:
+	}
+}
+
+// Drop takes back what was asked for under a name, unless it is under way.
+func (q *Queue[T]) Drop(name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.backlog.Drop(name)
+}
+
+// Clear takes back everything that is not under way.
+func (q *Queue[T]) Clear() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.backlog.Clear()
+}
+
+// Len is how many changes wait.
+func (q *Queue[T]) Len() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.backlog.Len()
+}
+
+// Run carries changes out until ctx is done. It may be called again after it returned,
+// and not twice at a time.
+func (q *Queue[T]) Run(ctx context.Context) {
+	for {
+		taken, wait, ok := q.take(time.Now())
+		if ok {
+			q.do(ctx, taken)
+			if ctx.Err() != nil {
+				return
+			}
+			continue
+		}
+		if !q.rest(ctx, wait) {
+			return
+		}
+	}
+}
+
+// take returns the next change, if there is one and the budget allows it; else how long
+// to wait, 0 = until there is news.
+func (q *Queue[T]) take(now time.Time) (taken backlog.Taken[T], wait time.Duration, ok bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.backlog.Len() == 0 {
+		return taken, 0, false
+	}
+	if wait = max(q.rests.Sub(now), q.options.Budget.Wait(now)); wait > 0 {
+		return taken, wait, false
+	}
+	if taken, wait, ok = q.backlog.Take(now); ok {
+		q.options.Budget.Take(now)
+	}
+	return taken, wait, ok
+}
+
+// rest waits for news, and for at most d if that is not 0. It is false if ctx ended.
+func (q *Queue[T]) rest(ctx context.Context, d time.Duration) bool {
+	var over <-chan time.Time
+	if d > 0 {
+		t := time.NewTimer(d)
+		defer t.Stop()
+		over = t.C
+	}
+	select {
+	case <-ctx.Done():
+		return false
+	case <-q.news:
+	case <-over:
+	}
+	return true
+}
+
+func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
+	if q.options.May != nil && !q.options.May() {
+		q.giveBack(t)
+		return
+	}
+	one, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	err := q.options.Do(one, t.Name, t.Todo)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		q.giveBack(t) // whoever writes next decides anew
+	case apierrors.IsForbidden(err):
+		q.handleForbidden(t, err)
+	case passes(err):
+		q.options.Log.Debug("could not write "+q.options.What+", will try again", "error", oneLine(err), "tries", t.Tries()+1)
+		q.giveBack(t)
+	default:
+		// The object is gone or has changed, and then news of that is on its way.
+		q.options.Log.Debug("could not write "+q.options.What, "error", oneLine(err))
+	}
+}
+
+// giveBack keeps a change for another try.
+func (q *Queue[T]) giveBack(t backlog.Taken[T]) {
+	wait := min(firstRetry<<min(t.Tries(), 10), mostRetry)
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.backlog.Return(t, time.Now().Add(wait))
+}
+
+// handleForbidden says once in the life of the process what is not allowed.
+func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
+	level, what := slog.LevelWarn, "not allowed to write "+q.options.What+": trying again each minute"
+	if q.options.Optional {
+		level, what = slog.LevelDebug, "not allowed to write "+q.options.What+": going on without"
+	} else {
+		q.giveBack(t)
+	}
+	q.mu.Lock()
+	said := q.forbidden
+	q.forbidden = true
+	if !q.options.Optional {
+		q.rests = time.Now().Add(forbiddenRest)
+	}
+	q.mu.Unlock()
+	if !said {
+		q.options.Log.Log(context.Background(), level, what, "error", oneLine(err))
+	}
+}
+
+// passes reports whether a request may succeed later without anybody changing it.
+func passes(err error) bool {
+	reason := apierrors.ReasonForError(err)
+	switch {
+	case reason == "": // no answer of the API server
+		return true
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsAlreadyExists(err):
+		return false
+	}
+	return true
+}
+
+// oneLine is the text of an error, without the line breaks that a server could have sent.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
