@@ -4,11 +4,11 @@
 # What a request costs in ramjet-ingressd and in nginx, side by side on this machine.
 # Prints a Markdown table and keeps it with the slices in bench/results. README.md
 # here says how it is measured and how to read it. Needs nginx, wrk, h2load
-# (nghttp2-client), openssl and at least two cores.
+# (nghttp2-client), openssl and at least two cores; haproxy if it is asked for.
 #
 # -r  rounds (10), -s  seconds of a slice (1; twice as long with TLS)
-# -p  one of the two set-ups only, -e  the engines (nethttp)
-# rows: get-c64 get-c256 get64k post16k tls-get handshake h2 routes
+# -p  one of the two set-ups only, -e  what is compared with nginx: engines, haproxy (nethttp)
+# rows: get-c64 get-c256 get64k post16k tls-get handshake handshake-rsa pace h2 routes
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -20,9 +20,9 @@ while getopts r:s:p:e: option; do
 	esac
 done
 shift $((OPTIND - 1))
-rows=${*:-get-c64 get-c256 get64k post16k tls-get handshake h2 routes}
+rows=${*:-get-c64 get-c256 get64k post16k tls-get handshake handshake-rsa pace h2 routes}
 
-for tool in nginx wrk h2load openssl taskset setsid; do
+for tool in nginx wrk h2load openssl taskset setsid $(grep -ow haproxy <<<"$engines" || true); do
 	command -v "$tool" >/dev/null || { echo "compare.sh needs $tool" >&2; exit 2; }
 done
 ulimit -n "$(ulimit -Hn)"
@@ -33,25 +33,15 @@ base=${BENCH_PORT:-28000}
 results=bench/results/$(date -u +%Y%m%dT%H%M%SZ)
 mkdir -p bench/results
 : >"$results.slices"
-cert=$work/cert.pem key=$work/key.pem origin=$base
+origin=$base
 declare -A pid port
 . bench/proxies.sh
 
-stop() { # NAME ...: ends process groups that were started here
-	local name
-	for name; do
-		[ -n "${pid[$name]:-}" ] || continue
-		kill -TERM -- "-${pid[$name]}" 2>/dev/null || true
-		wait "${pid[$name]}" 2>/dev/null || true
-		unset "pid[$name]"
-	done
-}
-trap 'stop "${!pid[@]}"; rm -rf "$work"' EXIT
-trap 'exit 1' INT TERM
+. bench/programs.sh
 
-CGO_ENABLED=0 go build -trimpath -ldflags '-s -w' -o "$work/" ./cmd/ramjet-ingressd ./bench/gauge
-openssl req -x509 -days 7 -nodes -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -subj /CN=bench.test \
-	-addext subjectAltName=DNS:bench.test -keyout "$key" -out "$cert" 2>/dev/null
+build
+certify ecdsa -newkey ec -pkeyopt ec_paramgen_curve:prime256v1
+certify rsa -newkey rsa:2048
 
 # spent NAME: the CPU time in microseconds that a proxy has used, all its processes.
 # /proc counts it in hundredths of a second, and exactly.
@@ -65,7 +55,8 @@ spent() {
 	echo $((total * 10000))
 }
 
-# drive ROW HTTP HTTPS SECONDS: puts load on a proxy; prints "answers errors".
+# drive ROW HTTP HTTPS SECONDS: puts load on a proxy; prints "answers errors", and in
+# the row pace the 99th percentile of the latency in microseconds.
 drive() {
 	local http=http://127.0.0.1:$2 https=https://127.0.0.1:$3
 	local wrk=("${on_load[@]}" wrk -t1 -s bench/requests.lua -d "${4}s")
@@ -76,28 +67,31 @@ drive() {
 	post16k) BENCH_LOAD=post "${wrk[@]}" -c64 "$http/sink" ;;
 	tls-get) "${wrk[@]}" -c64 "$https/128" ;;
 	routes) BENCH_LOAD=routes "${wrk[@]}" -c64 "$http/" ;;
-	handshake) echo "answers $("${on_load[@]}" "$work/gauge" handshakes "127.0.0.1:$3" 16 "${4}s")" ;;
+	pace) echo "answers $("${on_load[@]}" "$work/gauge" pace "127.0.0.1:$2" 4000 "${4}s")" ;;
+	handshake | handshake-rsa) echo "answers $("${on_load[@]}" "$work/gauge" handshakes "127.0.0.1:$3" 16 "${4}s")" ;;
 	h2) "${on_load[@]}" h2load -t1 -c16 -m16 -D "$4" "$https/128" |
 		awk '/^status codes:/ {ok = $3} /^requests:/ {bad = $10 + $12 + $14} END {print "answers", ok + 0, bad + 0}' ;;
 	*) echo "there is no row $1" >&2; return 1 ;;
-	esac | awk '$1 == "answers" {print $2, $3}'
+	esac | awk '$1 == "answers" {print $2, $3, $4}'
 }
 
 # slice SETUP ROW ROLE NAME: one slice, one line.
 slice() {
 	local length=$seconds before after answers
-	case $2 in tls-get | handshake | h2) length=$((2 * seconds)) ;; esac
+	case $2 in tls-get | handshake* | pace | h2) length=$((2 * seconds)) ;; esac
 	before=$(spent "$4")
 	answers=$(drive "$2" ${port[$4]} "$length")
 	after=$(spent "$4")
 	[ "${answers%% *}" -gt 0 ] || { echo "$4 answered nothing in $2, \"answers errors\" are $answers" >&2; return 1; }
-	echo "$1 $2 $3 $4 $((after - before)) $answers $length" >>"$results.slices"
+	set -- "$1" "$2" "$3" "$4" $((after - before)) $answers
+	echo "$1 $2 $3 $4 $5 $6 $7 $length ${8:-0}" >>"$results.slices"
 }
 
 # measure SETUP ROW REFERENCE NAME ...: all run at once, and are driven in turns with
 # a slice of the reference before and after each.
 measure() {
-	local setup=$1 row=$2 reference=$3 name at=$base
+	local setup=$1 row=$2 reference=$3 name at=$base key=ecdsa
+	[ "$row" != handshake-rsa ] || key=rsa
 	shift 3
 	for name in "$reference" "$@"; do
 		at=$((at + 10))
@@ -121,15 +115,11 @@ for setup in $setups; do
 	unpinned) workers=2 on_proxy=(env GOMAXPROCS=2) on_load=(env) ;;
 	*) echo "there is no set-up $setup" >&2; exit 2 ;;
 	esac
-	mkdir -p "$work/origin"
-	origin_config "$work/origin" >"$work/origin/conf"
-	setsid "${on_load[@]}" nginx -p "$work/origin" -c "$work/origin/conf" -e "$work/origin/error.log" </dev/null &
-	pid[origin]=$!
-	"$work/gauge" wait "127.0.0.1:$origin" bench.test /128
+	start_origin
 	for row in $rows; do
 		echo "$setup $row" >&2
 		if [ "$row" = routes ]; then
-			for engine in $engines; do measure "$setup" "$row" "$engine" "$engine:routes"; done
+			for engine in ${engines//haproxy/}; do measure "$setup" "$row" "$engine" "$engine:routes"; done
 		else
 			measure "$setup" "$row" nginx $engines
 		fi

@@ -2,7 +2,7 @@
 # this. All forward the same fields, keep their connections to the origin open, and
 # log nothing.
 #
-# Set by compare.sh: work (a folder), workers, cert, key, origin (a port).
+# Set by compare.sh: work (a folder), workers, key (ecdsa or rsa), origin (a port).
 
 # nginx_base DIR WORKERS: what every nginx here has in common.
 nginx_base() {
@@ -49,7 +49,7 @@ nginx_config() {
 	nginx_http "$1"
 	cat <<-X
 		client_body_buffer_size 64k;
-		ssl_certificate $cert; ssl_certificate_key $key; ssl_protocols TLSv1.2 TLSv1.3;
+		ssl_certificate $work/$key.pem; ssl_certificate_key $work/$key.key; ssl_protocols TLSv1.2 TLSv1.3;
 		upstream origin { server 127.0.0.1:$origin; keepalive 512; keepalive_requests 1000000000; keepalive_timeout 1h; }
 		server {
 		  listen 127.0.0.1:$2 backlog=4096;
@@ -67,12 +67,40 @@ nginx_config() {
 	X
 }
 
+# haproxy_config HTTP HTTPS: the same fields; larger buffers are its default.
+haproxy_config() {
+	cat <<-X
+		global
+		  nbthread $workers
+		  maxconn 8192
+		defaults
+		  mode http
+		  timeout connect 5s
+		  timeout client 1h
+		  timeout server 1h
+		  http-reuse always
+		frontend in
+		  bind 127.0.0.1:$1 backlog 4096
+		  bind 127.0.0.1:$2 ssl crt $work/$key.both alpn h2,http/1.1 ssl-min-ver TLSv1.2 backlog 4096
+		  http-request set-header X-Real-IP %[src]
+		  http-request set-header X-Forwarded-For %[src]
+		  http-request set-header X-Forwarded-Host %[req.hdr(host)]
+		  http-request set-header X-Forwarded-Port %[dst_port]
+		  http-request set-header X-Forwarded-Proto %[ssl_fc,iif(https,http)]
+		  http-request set-header X-Forwarded-Scheme %[ssl_fc,iif(https,http)]
+		  http-request set-header X-Request-ID %[uuid]
+		  default_backend origin
+		backend origin
+		  server one 127.0.0.1:$origin pool-max-conn 512
+	X
+}
+
 # ramjet_config ROUTES: a route file with one catch-all route, or with 1,000 hosts of
 # 10 paths each.
 ramjet_config() {
 	local host path
 	echo "backends: [{name: origin, endpoints: ['127.0.0.1:$origin']}]"
-	echo "tls: [{cert: $cert, key: $key}]"
+	echo "tls: [{cert: $work/$key.pem, key: $work/$key.key}]"
 	echo "routes:"
 	if [ "$1" = 1 ]; then
 		echo "  - {path: /, backend: origin}"
@@ -84,8 +112,8 @@ ramjet_config() {
 }
 
 # start NAME HTTP HTTPS: runs a proxy in a process group of its own, waits for its
-# first answer, and sets pid[NAME]. Names: nginx, an engine, an engine with ":routes"
-# for the large route file.
+# first answer, and sets pid[NAME]. Names: nginx, haproxy, an engine, an engine with
+# ":routes" for the large route file.
 start() {
 	local dir=$work/$1 host=bench.test path=/128
 	local -a cmd
@@ -94,6 +122,10 @@ start() {
 	nginx)
 		nginx_config "$dir" "$2" "$3" >"$dir/conf"
 		cmd=(nginx -p "$dir" -c "$dir/conf" -e "$dir/error.log")
+		;;
+	haproxy)
+		haproxy_config "$2" "$3" >"$dir/conf"
+		cmd=(haproxy -db -f "$dir/conf")
 		;;
 	*)
 		case $1 in

@@ -15,6 +15,7 @@ type slice struct {
 	cost      float64 // CPU microseconds for each request
 	rate      float64 // requests a second
 	errors    int64
+	p99       float64 // of the latency, in microseconds; 0 where it was not measured
 }
 
 // series are the slices of one row in one setup, in the order in which they were
@@ -40,8 +41,8 @@ func table(file string, out io.Writer) error {
 		if s.setup != setup {
 			setup = s.setup
 			fmt.Fprintf(out, "\n**%s**\n\n", setup)
-			fmt.Fprintln(out, "| what | proxy | CPU µs/request: median | lower quartile | spread | ratio to adjacent slices: median | spread | ratio of lower quartiles | requests/s | errors | slices |")
-			fmt.Fprintln(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+			fmt.Fprintln(out, "| what | proxy | CPU µs/request: median | lower quartile | spread | ratio to adjacent slices: median | spread | ratio of lower quartiles | p99 µs | ratio | requests/s | errors | slices |")
+			fmt.Fprintln(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 		}
 		s.write(out)
 	}
@@ -54,7 +55,7 @@ func read(in io.Reader) (all []*series, err error) {
 		var setup, row, role string
 		var one slice
 		var micros, requests, seconds float64
-		if _, err := fmt.Sscan(lines.Text(), &setup, &row, &role, &one.proxy, &micros, &requests, &one.errors, &seconds); err != nil {
+		if _, err := fmt.Sscan(lines.Text(), &setup, &row, &role, &one.proxy, &micros, &requests, &one.errors, &seconds, &one.p99); err != nil {
 			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
 		}
 		if requests == 0 {
@@ -76,6 +77,7 @@ func read(in io.Reader) (all []*series, err error) {
 func (s *series) write(out io.Writer) {
 	var names []string
 	costs, ratios, rates, errors := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}, map[string]int64{}
+	p99s, p99ratios := map[string][]float64{}, map[string][]float64{}
 	reference := ""
 	for i, one := range s.slices {
 		if costs[one.proxy] == nil {
@@ -84,10 +86,16 @@ func (s *series) write(out io.Writer) {
 		costs[one.proxy] = append(costs[one.proxy], one.cost)
 		rates[one.proxy] = append(rates[one.proxy], one.rate)
 		errors[one.proxy] += one.errors
+		p99s[one.proxy] = append(p99s[one.proxy], one.p99)
 		if one.reference {
 			reference = one.proxy
-		} else if beside := s.beside(i); beside > 0 {
+			continue
+		}
+		if beside := s.beside(i, func(o slice) float64 { return o.cost }); beside > 0 {
 			ratios[one.proxy] = append(ratios[one.proxy], one.cost/beside)
+		}
+		if beside := s.beside(i, func(o slice) float64 { return o.p99 }); beside > 0 {
+			p99ratios[one.proxy] = append(p99ratios[one.proxy], one.p99/beside)
 		}
 	}
 	for _, name := range names {
@@ -96,18 +104,25 @@ func (s *series) write(out io.Writer) {
 			ratio = fmt.Sprintf("**%.2f** | %.2f–%.2f | %.2f", quantile(r, 0.5), slices.Min(r), slices.Max(r),
 				quantile(costs[name], 0.25)/quantile(costs[reference], 0.25))
 		}
+		late, lateRatio := "–", "–"
+		if p99 := quantile(p99s[name], 0.5); p99 > 0 {
+			late, lateRatio = fmt.Sprintf("%.0f", p99), "1"
+		}
+		if r := p99ratios[name]; len(r) > 0 {
+			lateRatio = fmt.Sprintf("**%.2f** (%.2f–%.2f)", quantile(r, 0.5), slices.Min(r), slices.Max(r))
+		}
 		c := costs[name]
-		fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.1f–%.1f | %s | %.0f | %d | %d |\n", s.row, name,
-			quantile(c, 0.5), quantile(c, 0.25), slices.Min(c), slices.Max(c), ratio, quantile(rates[name], 0.5), errors[name], len(c))
+		fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.1f–%.1f | %s | %s | %s | %.0f | %d | %d |\n", s.row, name,
+			quantile(c, 0.5), quantile(c, 0.25), slices.Min(c), slices.Max(c), ratio, late, lateRatio, quantile(rates[name], 0.5), errors[name], len(c))
 	}
 }
 
-// beside is the mean cost of the reference slices next to slice i, 0 for none.
-func (s *series) beside(i int) float64 {
+// beside is the mean of what the reference slices next to slice i have, 0 for none.
+func (s *series) beside(i int, of func(slice) float64) float64 {
 	var sum, n float64
 	for _, j := range []int{i - 1, i + 1} {
 		if j >= 0 && j < len(s.slices) && s.slices[j].reference {
-			sum += s.slices[j].cost
+			sum += of(s.slices[j])
 			n++
 		}
 	}

@@ -100,6 +100,7 @@ var table = map[string]rule{
 			"internal/certs":      "the material of certificates is part of the result",
 			"internal/route":      "Kubernetes objects translate to a route.Spec",
 			"k8s.io/api":          "the types of the objects",
+			"internal/nearest":    "a misspelt annotation is answered with the one that was meant",
 			"k8s.io/apimachinery": "the types inside of them",
 		},
 	},

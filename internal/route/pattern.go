@@ -48,6 +48,13 @@ func compileHeaderPattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
+// CheckHeaderPattern reports what is wrong with a [CanarySpec.HeaderPattern], nil for
+// nothing. The error is a sentence that begins with the word pattern.
+func CheckHeaderPattern(text string) error {
+	_, err := compileHeaderPattern(text)
+	return err
+}
+
 // parseLimited parses a pattern and refuses what would be too large, before a program
 // is built from it.
 func parseLimited(text string, flags syntax.Flags) (*syntax.Regexp, error) {

@@ -1,62 +1,76 @@
 package translate
 
 import (
+	"cmp"
 	"net/netip"
+	"slices"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 
 	"ramjet.dev/ingress/internal/route"
 )
 
-// endpoints merges the slices of a Service for one of its ports: the ready endpoints, or,
-// when there are none, those that terminate and still serve.
-func endpoints(slices []*discoveryv1.EndpointSlice, port string) []route.EndpointSpec {
+// endpoints merges the slices of a Service for the port of that name, IPv4 and IPv6: the
+// ready endpoints, or, when there are none, those that terminate and still serve. The
+// result is sorted and has each address once. unusable counts what is no IP address: a
+// name in a slice would be a way around the rule about ExternalName.
+func endpoints(list []*discoveryv1.EndpointSlice, port string) (found []route.EndpointSpec, unusable int) {
 	var ready, serving []route.EndpointSpec
-	for _, slice := range slices {
+	for _, slice := range list {
 		number, ok := slicePort(slice, port)
 		if !ok {
 			continue
 		}
 		for i := range slice.Endpoints {
 			e := &slice.Endpoints[i]
-			switch {
-			case isTrue(e.Conditions.Ready, true):
-				ready = appendAddresses(ready, e, number)
-			case isTrue(e.Conditions.Serving, true) && isTrue(e.Conditions.Terminating, false):
-				serving = appendAddresses(serving, e, number)
+			into := usedAs(e, &ready, &serving)
+			if into == nil {
+				continue
+			}
+			for _, address := range e.Addresses {
+				if ip, err := netip.ParseAddr(address); err == nil && ip.Zone() == "" {
+					*into = append(*into, route.EndpointSpec{Address: netip.AddrPortFrom(ip.Unmap(), number).String(), Weight: 1})
+				} else {
+					unusable++
+				}
 			}
 		}
 	}
-	if len(ready) > 0 {
+	if len(ready) == 0 {
+		ready = serving
+	}
+	slices.SortFunc(ready, func(a, b route.EndpointSpec) int { return strings.Compare(a.Address, b.Address) })
+	return slices.Compact(ready), unusable
+}
+
+// usedAs returns the list that an endpoint belongs to, nil for none. What the API says of
+// a condition that is absent: ready and serving, and not terminating.
+func usedAs(e *discoveryv1.Endpoint, ready, serving *[]route.EndpointSpec) *[]route.EndpointSpec {
+	switch c := &e.Conditions; {
+	case c.Ready == nil || *c.Ready:
 		return ready
+	case (c.Serving == nil || *c.Serving) && c.Terminating != nil && *c.Terminating:
+		return serving
 	}
-	return serving
+	return nil
 }
 
-// isTrue reads a condition; otherwise is what the API says of one that is not there.
-func isTrue(condition *bool, otherwise bool) bool {
-	if condition == nil {
-		return otherwise
-	}
-	return *condition
-}
-
-func appendAddresses(list []route.EndpointSpec, e *discoveryv1.Endpoint, port uint16) []route.EndpointSpec {
-	for _, address := range e.Addresses {
-		if ip, err := netip.ParseAddr(address); err == nil {
-			list = append(list, route.EndpointSpec{Address: netip.AddrPortFrom(ip, port).String(), Weight: 1})
+// slicePort finds the number that a slice has for the name of a Service port. Slices of
+// one Service may differ in it.
+func slicePort(slice *discoveryv1.EndpointSlice, name string) (number uint16, ok bool) {
+	for i := range slice.Ports {
+		p := &slice.Ports[i]
+		named := ""
+		if p.Name != nil {
+			named = *p.Name
 		}
-	}
-	return list
-}
-
-// slicePort finds the number that a slice has for a port name.
-func slicePort(slice *discoveryv1.EndpointSlice, name string) (uint16, bool) {
-	for _, p := range slice.Ports {
-		if p.Port == nil || *p.Port < 1 || *p.Port > 65535 {
-			continue
+		protocol := corev1.ProtocolTCP
+		if p.Protocol != nil {
+			protocol = cmp.Or(*p.Protocol, protocol)
 		}
-		if p.Name == nil && name == "" || p.Name != nil && *p.Name == name {
+		if named == name && protocol == corev1.ProtocolTCP && p.Port != nil && 0 < *p.Port && *p.Port < 1<<16 {
 			return uint16(*p.Port), true
 		}
 	}

@@ -49,30 +49,103 @@ type Translation struct {
 	// Ours are the Ingresses that are served by us, canaries and faulty ones included,
 	// sorted by namespace and name.
 	Ours []*networkingv1.Ingress
+	// Promotions are the canary Ingresses that ask for auto-promotion, sorted like Ours.
+	Promotions []Promotion
 	// Warnings are sorted by object, reason and message, and each is there once. What
 	// only compiling can find is not among them: see [Translation.Explain].
 	Warnings []Warning
+
+	notes  []note
+	origin origin
 }
 
 // Translate translates a snapshot. It always returns a result, however broken the
 // objects are.
 func Translate(s Snapshot, o Options) Translation {
-	t := newTranslator(s, o)
-	t.selectOurs(s.Ingresses)
-	for _, ing := range t.byAge {
-		t.addRules(ing)
+	t := &translation{
+		options:  o,
+		services: newServices(s.Services, s.Slices),
+		secrets:  newSecrets(s.Secrets),
 	}
-	t.addBackends()
-	return Translation{
-		Spec:     t.spec,
-		Ours:     t.ours,
-		Warnings: t.warnings.sorted(),
-	}
+	t.selectOurs(s)
+	t.claimRoutes()
+	t.claimDefaults()
+	t.joinCanaries()
+	t.addMirrors()
+	t.settleProtocols()
+	t.addCertificates()
+	t.claimHosts()
+	return t.result()
 }
 
-// Explain returns the warnings of the translation together with those that follow from
-// what compiling found: d are the diagnostics of route.Compile for t.Spec, p the problems
-// of certs.Build for t.Certs. The result is sorted like t.Warnings.
-func (t Translation) Explain(d []route.Diagnostic, p []certs.Problem) []Warning {
-	return t.Warnings
+// translation is the state of one translation. The steps of Translate fill it in their
+// order.
+type translation struct {
+	options  Options
+	services *services
+	secrets  *secrets
+
+	ours  []*networkingv1.Ingress // by namespace and name
+	plans []*plan                 // of ours, the older first: the order in which claims are settled
+
+	routes   []*claim             // in the order of the plans; those of defaultBackend last
+	claims   map[route.Key]*claim // the same by what they claim
+	fallback string               // the backend of --default-backend
+	certs    certificates
+	hosts    []string
+	notes    []note
+}
+
+// claim is a route that won its key.
+type claim struct {
+	route.RouteSpec
+	plan *plan
+	// backend is what the route leads to.
+	backend *backend
+	// canary is the plan of the canary Ingress that has joined the route, mirror the
+	// backend of its copies; nil is none.
+	canary        *plan
+	canaryBackend *backend
+	mirror        *backend
+	// implied marks the route of a spec.defaultBackend.
+	implied bool
+}
+
+// note adds a warning on the Ingress of a plan.
+func (t *translation) note(p *plan, n note) {
+	n.object = p.ref
+	t.notes = append(t.notes, n)
+}
+
+// origin says where the elements of a Spec come from, by index, and who uses which
+// material.
+type origin struct {
+	routes  []*claim
+	secrets map[route.CertID][]Ref
+}
+
+// result puts everything together.
+func (t *translation) result() Translation {
+	r := Translation{
+		Ours:       t.ours,
+		Promotions: t.promotions(),
+		Certs:      t.certs.material,
+		origin:     origin{routes: t.routes, secrets: t.certs.users},
+	}
+	r.Spec = route.Spec{
+		Backends:       t.services.specs(),
+		Routes:         make([]route.RouteSpec, len(t.routes)),
+		Certs:          t.certs.specs,
+		Hosts:          t.hosts,
+		DefaultBackend: t.fallback,
+	}
+	for i, c := range t.routes {
+		r.Spec.Routes[i] = c.RouteSpec
+	}
+	for _, p := range t.plans {
+		t.notes = append(t.notes, p.notes...)
+	}
+	r.notes = t.notes
+	r.Warnings = render(t.notes)
+	return r
 }

@@ -1,0 +1,179 @@
+package translate
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"ramjet.dev/ingress/internal/certs"
+	"ramjet.dev/ingress/internal/route"
+)
+
+// secrets are those of type kubernetes.io/tls.
+type secrets struct {
+	byName map[types.NamespacedName]*corev1.Secret
+	read   map[types.NamespacedName]pair
+}
+
+// pair is what a Secret says, or why it says nothing.
+type pair struct {
+	id       route.CertID
+	material certs.Material
+	fault    string
+}
+
+func newSecrets(list []*corev1.Secret) *secrets {
+	s := &secrets{byName: byName(list), read: map[types.NamespacedName]pair{}}
+	for name, secret := range s.byName {
+		if secret.Type != corev1.SecretTypeTLS {
+			delete(s.byName, name)
+		}
+	}
+	return s
+}
+
+// pair returns the contents of a Secret. Each is hashed once, and only if it is used.
+func (s *secrets) pair(name types.NamespacedName) pair {
+	if p, ok := s.read[name]; ok {
+		return p
+	}
+	p := readPair(s.byName[name], name)
+	s.read[name] = p
+	return p
+}
+
+func readPair(secret *corev1.Secret, name types.NamespacedName) pair {
+	if secret == nil {
+		return pair{fault: "not found among Secrets of type " + string(corev1.SecretTypeTLS) + " in namespace " + plain(name.Namespace)}
+	}
+	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
+		if len(secret.Data[key]) == 0 {
+			return pair{fault: "has nothing under " + key}
+		}
+	}
+	m := certs.Material{
+		Namespace: name.Namespace, Name: name.Name,
+		Cert: secret.Data[corev1.TLSCertKey], Key: secret.Data[corev1.TLSPrivateKeyKey],
+	}
+	return pair{id: m.ID(), material: m}
+}
+
+// certificates are the claims that were won, and what they use.
+type certificates struct {
+	specs    []route.CertSpec
+	material []certs.Material
+	// holders are who won which host.
+	holders map[string]certHolder
+	// users are who claims something with which material.
+	users map[route.CertID][]Ref
+}
+
+type certHolder struct {
+	plan   *plan
+	secret types.NamespacedName
+	id     route.CertID
+}
+
+// addCertificates settles which Ingress has the certificate of which host: the older. A
+// Secret that cannot be read claims nothing.
+func (t *translation) addCertificates() {
+	t.certs = certificates{holders: map[string]certHolder{}, users: map[route.CertID][]Ref{}}
+	for _, p := range t.plans {
+		for i := range p.tls {
+			t.addTLS(p, i, &p.tls[i])
+		}
+	}
+	t.addDefaultCertificate()
+}
+
+// addTLS adds the claims of one entry of spec.tls.
+func (t *translation) addTLS(p *plan, index int, entry *networkingv1.IngressTLS) {
+	unusable := func(text string) {
+		t.note(p, note{reason: ReasonSecretUnusable, text: text})
+	}
+	name := types.NamespacedName{Namespace: p.ref.Namespace, Name: entry.SecretName}
+	switch {
+	case entry.SecretName == "":
+		unusable(fmt.Sprintf("spec.tls[%d] names no Secret and is not used: add secretName, or remove the entry", index))
+		return
+	case len(entry.Hosts) == 0:
+		unusable(fmt.Sprintf("spec.tls[%d] (%s) names no hosts and is not used, for which names a certificate covers is not looked up: add hosts, or use --default-tls-secret", index, secretText(name)))
+		return
+	}
+	secret := t.secrets.pair(name)
+	if secret.fault != "" {
+		t.notes = append(t.notes, secretNote(p.ref, name, secret.fault))
+		return
+	}
+	for _, host := range entry.Hosts {
+		t.claimCertificate(p, host, name, secret)
+	}
+}
+
+// secretNote is about a Secret that is of no use to an Ingress, or to a flag.
+func secretNote(user Ref, name types.NamespacedName, fault string) note {
+	n := note{object: user, reason: ReasonSecretUnusable, text: secretText(name) + ": " + fault + "; serving these hosts without it"}
+	if user.Kind == kindSecret {
+		n.where, n.text = "--default-tls-secret", secretText(name)+": "+fault+"; serving without a default certificate"
+	}
+	return n
+}
+
+func secretText(name types.NamespacedName) string {
+	return plain(name.Namespace) + "/" + plain(name.Name)
+}
+
+// claimCertificate settles one host of an entry.
+func (t *translation) claimCertificate(p *plan, host string, name types.NamespacedName, secret pair) {
+	spec := route.CertSpec{Host: host, ID: secret.id, Created: p.created, Owner: p.owner}
+	key, err := spec.Key()
+	switch {
+	case err != nil:
+		t.note(p, note{reason: ReasonIngressRejected, text: "host " + quoted(host) + " of spec.tls " + inner(err) + "; no certificate is served for it"})
+		return
+	case key == "*":
+		t.note(p, note{reason: ReasonIngressRejected, text: "host " + quoted(host) + " of spec.tls is the default certificate, which is not an Ingress's to choose: use --default-tls-secret"})
+		return
+	}
+	holder, taken := t.certs.holders[key]
+	switch {
+	case !taken:
+		t.certs.holders[key] = certHolder{p, name, secret.id}
+		t.certs.specs = append(t.certs.specs, spec)
+		t.certs.use(secret, p.ref)
+	case holder.id == secret.id: // no conflict
+		t.certs.use(secret, p.ref)
+	default:
+		t.note(p, note{reason: ReasonHostConflict, text: fmt.Sprintf("host %s has its certificate from %s (Secret %s); %s is not used for it",
+			plain(key), holder.plan.name(), secretText(holder.secret), secretText(name))})
+	}
+}
+
+// use notes who serves something with a Secret.
+func (c *certificates) use(secret pair, user Ref) {
+	users, known := c.users[secret.id]
+	if !known {
+		c.material = append(c.material, secret.material)
+	}
+	if len(users) == 0 || users[len(users)-1] != user {
+		c.users[secret.id] = append(users, user)
+	}
+}
+
+// addDefaultCertificate adds the certificate of --default-tls-secret.
+func (t *translation) addDefaultCertificate() {
+	name := t.options.DefaultTLSSecret
+	if name == (types.NamespacedName{}) {
+		return
+	}
+	ref := Ref{Kind: kindSecret, Namespace: name.Namespace, Name: name.Name}
+	secret := t.secrets.pair(name)
+	if secret.fault != "" {
+		t.notes = append(t.notes, secretNote(ref, name, secret.fault))
+		return
+	}
+	t.certs.specs = append(t.certs.specs, route.CertSpec{Host: "*", ID: secret.id, Owner: name.String()})
+	t.certs.use(secret, ref)
+}
