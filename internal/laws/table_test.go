@@ -48,6 +48,12 @@ var table = map[string]rule{
 			"context":  "LogSink: slog wants one with a record that carries attributes",
 		},
 	},
+	"internal/plain": {
+		layer: 0, kernel: true,
+		imports: because{
+			"github.com/charmbracelet/x/ansi": "the width of characters, and cutting beside escape sequences of our own",
+		},
+	},
 	"internal/deadline":  {layer: 0, kernel: true},
 	"internal/nearest":   {layer: 0, kernel: true},
 	"internal/probation": {layer: 0, kernel: true},
@@ -326,6 +332,38 @@ var table = map[string]rule{
 		},
 	},
 
+	"internal/adminclient": {
+		layer: 3,
+		imports: because{
+			"internal/admin":                     "the answers of the interface",
+			"internal/plain":                     "what a stranger answers goes into errors, which are shown on terminals",
+			"github.com/prometheus/client_model": "what the parser of the exposition answers with",
+			"github.com/prometheus/common":       "the parser of the exposition",
+		},
+	},
+	"internal/top/tally": {
+		layer: 3, kernel: true,
+		imports: because{
+			"internal/admin":       "the routes and generations of a reading",
+			"internal/adminclient": "readings are what it compares",
+			"internal/plain":       "names of routes are cleaned when they come in",
+		},
+	},
+	"internal/top": {
+		layer: 3,
+		imports: because{
+			"internal/admin":                        "the answer to a pin, and the lines of a diff",
+			"internal/adminclient":                  "readings, and the reasons why there is none",
+			"internal/plain":                        "texts are cut to the columns they have",
+			"internal/top/tally":                    "what there is to draw",
+			"charm.land/bubbles/v2":                 "table, help, text input, scrolling text",
+			"charm.land/bubbletea/v2":               "the loop, the keys and the terminal",
+			"charm.land/lipgloss/v2":                "styles",
+			"github.com/charmbracelet/colorprofile": "no colours where none are wanted",
+			"github.com/charmbracelet/x/ansi":       "wrapping long lines, and dimming styled ones",
+		},
+	},
+
 	// Layer 4: programs.
 	"cmd/ramjet-ingressd": {
 		layer: 4, program: true,
@@ -339,6 +377,15 @@ var table = map[string]rule{
 		imports: because{
 			"golang.org/x/sys/unix":  "whether what is printed is seen on a terminal",
 			"github.com/spf13/pflag": "the syntax of flags",
+		},
+	},
+
+	"cmd/ramjet-top": {
+		layer: 4, program: true,
+		imports: because{
+			"github.com/charmbracelet/x/term": "whether standard output is a terminal",
+			"github.com/spf13/pflag":          "the syntax of flags",
+			"golang.org/x/sys/unix":           "the clock that counts on while a laptop sleeps",
 		},
 	},
 

@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -39,6 +40,9 @@ func (p *parser) event(line []byte) (e probation.Event, err error) {
 		err = p.array(&e)
 	default:
 		err = p.unexpected("an object")
+		if bytes.HasPrefix(line, []byte("\uFEFF")) {
+			err = errors.New("begins with a byte order mark, which has to go")
+		}
 	}
 	if err != nil {
 		return probation.Event{}, err
@@ -54,6 +58,7 @@ func (p *parser) object(e *probation.Event) error {
 	p.at++
 	have := 0
 	for more := p.first('}'); more; {
+		column := p.at + 1
 		key, err := p.key((*parser).str)
 		if err != nil {
 			return err
@@ -68,7 +73,7 @@ func (p *parser) object(e *probation.Event) error {
 			field = fieldVersion
 		}
 		if have&field != 0 {
-			return fmt.Errorf("column %d: %s comes twice", p.at+1, nameOf(field))
+			return fmt.Errorf("column %d: %s comes twice", column, nameOf(field))
 		}
 		have |= field
 		if err = p.field(e, field); err == nil {

@@ -94,6 +94,6 @@ func (p *parser) line(line []byte) (event probation.Event, blank bool, err error
 	if len(bytes.TrimSpace(line)) == 0 {
 		return event, true, nil
 	}
-	event, err = p.event(line)
+	event, err = p.event(bytes.TrimRight(line, "\r\n")) // an error should not point behind what is seen
 	return event, false, err
 }

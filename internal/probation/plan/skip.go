@@ -1,5 +1,7 @@
 package plan
 
+import "fmt"
+
 // skip passes a value that nobody asks for. Its syntax is checked, not its meaning:
 // a number may be too large for any type, half of an escaped character may stand
 // alone, keys may come twice. How deep it is nested costs a byte a level, no stack.
@@ -85,7 +87,7 @@ func (p *parser) skipString() ([]byte, error) {
 				return nil, err
 			}
 		case c < ' ':
-			return nil, p.unexpected("the rest of a string")
+			return nil, p.control()
 		default:
 			p.at++
 		}
@@ -104,8 +106,7 @@ func (p *parser) skipNumber() error {
 		return err
 	}
 	if p.text[start] == '0' && p.at > start+1 {
-		p.at = start + 1
-		return p.unexpected("no digit after a zero")
+		return fmt.Errorf("column %d: a number begins with a zero too many", start+1)
 	}
 	if p.peek() == '.' {
 		p.at++

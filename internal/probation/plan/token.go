@@ -29,11 +29,16 @@ func (p *parser) space() {
 
 // unexpected is the error for a character that is not what is wanted here.
 func (p *parser) unexpected(wanted string) error {
-	if p.at >= len(p.text) || p.text[p.at] == '\n' {
+	if p.at >= len(p.text) {
 		return fmt.Errorf("ends where %s is expected", wanted)
 	}
 	r, _ := utf8.DecodeRune(p.text[p.at:])
 	return fmt.Errorf("column %d: %q where %s is expected", p.at+1, r, wanted)
+}
+
+// control is the error for a character that a string has only as an escape.
+func (p *parser) control() error {
+	return fmt.Errorf("column %d: a string has the control character %q, which needs an escape", p.at+1, p.text[p.at])
 }
 
 // first passes the white space behind an opening bracket and reports whether
@@ -100,7 +105,7 @@ func (p *parser) str() ([]byte, error) {
 		case c == '\\':
 			return p.escaped(start)
 		case c < ' ':
-			return nil, p.unexpected("the rest of a string")
+			return nil, p.control()
 		default:
 			p.at++
 		}
@@ -119,7 +124,7 @@ func (p *parser) escaped(start int) ([]byte, error) {
 			p.at++
 			return out, nil
 		case c < ' ':
-			return nil, p.unexpected("the rest of a string")
+			return nil, p.control()
 		case c != '\\':
 			out = append(out, c)
 			p.at++

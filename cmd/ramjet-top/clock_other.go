@@ -1,0 +1,8 @@
+//go:build !linux
+
+package main
+
+import "time"
+
+// sinceBoot is the time since the program began.
+func sinceBoot() time.Duration { return sinceStart() }

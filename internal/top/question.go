@@ -1,0 +1,116 @@
+package top
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	tea "charm.land/bubbletea/v2"
+
+	"ramjet.dev/ingress/internal/adminclient"
+	"ramjet.dev/ingress/internal/plain"
+	"ramjet.dev/ingress/internal/top/tally"
+)
+
+// question is what is done after a y.
+type question struct {
+	replica    int
+	release    bool
+	generation uint64 // to pin
+	words      string
+}
+
+// notice tells how something went, until the next key.
+type notice struct {
+	text string
+	bad  bool
+}
+
+// refusedReadOnly is said instead of a question.
+const refusedReadOnly = "Nothing is changed: ramjet-top was started with --read-only"
+
+// selected is the generation under the cursor, nil if there is none.
+func (m *Model) selected() *tally.Applied {
+	if m.applied.cursor < 0 || m.applied.cursor >= len(m.timeline) {
+		return nil
+	}
+	return &m.timeline[m.applied.cursor]
+}
+
+// askPin asks whether to pin the selected generation. The number is that of this
+// moment: the list may move before the answer.
+func (m *Model) askPin() {
+	s := m.selected()
+	switch {
+	case m.options.ReadOnly:
+		m.notice = notice{refusedReadOnly, true}
+	case s != nil:
+		m.asking = &question{
+			replica: s.Replica, generation: s.Generation.Generation,
+			words: fmt.Sprintf("Pin generation %d%s, applied %s ago?", s.Generation.Generation, m.on(s.Replica), tally.Age(s.Age)),
+		}
+	}
+}
+
+// askRelease asks whether to release the pin of the replica under the cursor.
+func (m *Model) askRelease() {
+	s := m.selected()
+	switch {
+	case m.options.ReadOnly:
+		m.notice = notice{refusedReadOnly, true}
+	case s != nil:
+		pin, pinned := m.fleet.Replicas[s.Replica].Pin(m.now)
+		if !pinned {
+			m.notice = notice{"No pin is held" + m.on(s.Replica), false}
+			return
+		}
+		m.asking = &question{
+			replica: s.Replica, release: true,
+			words: fmt.Sprintf("Release the pin of generation %d%s, and publish the newest?", pin.Generation, m.on(s.Replica)),
+		}
+	}
+}
+
+// on names a replica where there are several.
+func (m *Model) on(replica int) string {
+	if len(m.fleet.Replicas) == 1 {
+		return ""
+	}
+	return " on " + m.fleet.Replicas[replica].Name
+}
+
+// answerQuestion takes y for yes and all other keys for no.
+func (m *Model) answerQuestion(msg tea.KeyPressMsg) tea.Cmd {
+	q := *m.asking
+	m.asking = nil
+	if msg.String() != "y" {
+		m.notice = notice{"Cancelled: nothing was changed", false}
+		return nil
+	}
+	return m.carryOut(q)
+}
+
+// outcome puts into words how a pin or a release went.
+func (m *Model) outcome(d doneMsg) notice {
+	var e *adminclient.Error
+	switch {
+	case d.err == nil && d.pin.Pinned != nil:
+		return notice{fmt.Sprintf("Pinned%s: generation %d serves and stays until it is released", m.on(d.replica), d.pin.Serving), false}
+	case d.err == nil:
+		return notice{fmt.Sprintf("Released%s: generation %d serves", m.on(d.replica), d.pin.Serving), false}
+	case !errors.As(d.err, &e):
+		return notice{plain.Clean(d.err.Error()), true}
+	case e.Status == http.StatusUnauthorized && m.options.TokenFile == "":
+		return notice{"401" + m.on(d.replica) + ": the daemon wants a token, nothing was changed: start with --token-file PATH", true}
+	case e.Status == http.StatusUnauthorized:
+		return notice{fmt.Sprintf("401%s: not the daemon's token, nothing was changed: correct %s and start again", m.on(d.replica), plain.Clean(m.options.TokenFile)), true}
+	case e.Status == http.StatusConflict:
+		return notice{"409" + m.on(d.replica) + ": a pin is held already, nothing was changed: release it first (u)", true}
+	case e.Status == http.StatusNotFound:
+		return notice{fmt.Sprintf("404%s: generation %d is not kept any longer, nothing was changed", m.on(d.replica), d.generation), true}
+	}
+	if e.Status == 0 {
+		return notice{"It is not known whether that was done" + m.on(d.replica) + ": " + e.Reason, true}
+	}
+	return notice{"Nothing was changed" + m.on(d.replica) + ": " + e.Reason, true}
+}
