@@ -225,7 +225,7 @@ func groups(c *config) []group {
 			},
 			{
 				name: "engine", arg: "NAME", def: "nethttp",
-				help: "data plane; this build has nethttp",
+				help: "data plane: nethttp, or reactor (Linux)",
 				set:  engineName(&c.engine),
 			},
 			{

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"ramjet.dev/ingress/internal/engine/reactor"
 	"ramjet.dev/ingress/internal/nearest"
 	"ramjet.dev/ingress/internal/webhook"
 )
@@ -188,9 +189,12 @@ func engineName(field *string) setter {
 		case "nethttp":
 			return text, nil
 		case "reactor":
-			return "", fmt.Errorf("%q is not in this build: leave the flag out or give nethttp", text)
+			if !reactor.Available {
+				return "", fmt.Errorf("%q needs epoll, which only Linux has: leave the flag out or give nethttp", text)
+			}
+			return text, nil
 		}
-		return "", fmt.Errorf("%q is not an engine: give nethttp", text)
+		return "", fmt.Errorf("%q is not an engine: give nethttp or reactor", text)
 	})
 }
 

@@ -16,7 +16,6 @@ import (
 	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/control"
 	"ramjet.dev/ingress/internal/engine"
-	"ramjet.dev/ingress/internal/engine/nethttp"
 	"ramjet.dev/ingress/internal/generation"
 	"ramjet.dev/ingress/internal/route"
 	"ramjet.dev/ingress/internal/staticfile"
@@ -29,7 +28,7 @@ import (
 type daemon struct {
 	log     *slog.Logger
 	pools   *upstream.Pools
-	engine  *nethttp.Engine
+	engine  dataPlane
 	admin   *admin.Server
 	webhook *collector.Webhook // nil without --audit-webhook
 	access  *accesslog.Log     // nil without --access-log
@@ -70,7 +69,10 @@ func start(c config, logger *slog.Logger, stdout io.Writer) (d *daemon, err erro
 		}
 	}
 	d.access = newAccessLog(c, stdout, logger)
-	d.run(c, first, sockets, token)
+	if err := d.run(c, first, sockets, token); err != nil {
+		sockets.close()
+		return nil, err
+	}
 	d.banner(c, first, sockets)
 	if d.demo != nil {
 		d.demo.explain(stdout, sockets)
@@ -126,7 +128,7 @@ func compile(file *staticfile.File) (generation.Compiled, error) {
 }
 
 // run starts the parts, the one that others need first.
-func (d *daemon) run(c config, first generation.Compiled, sockets listeners, token string) {
+func (d *daemon) run(c config, first generation.Compiled, sockets listeners, token string) (err error) {
 	var live generation.Live
 	var metrics engine.Metrics
 	var ctx context.Context
@@ -164,7 +166,10 @@ func (d *daemon) run(c config, first generation.Compiled, sockets listeners, tok
 	if d.access != nil {
 		options.Done = recordTo(d.access)
 	}
-	d.engine = nethttp.New(options, &live, d.pools, &metrics, d.log)
+	if d.engine, err = newEngine(c, options, &live, d.pools, &metrics, d.log); err != nil {
+		d.stopRest()
+		return err
+	}
 	if sockets.http != nil {
 		d.engine.Serve(sockets.http)
 	}
@@ -177,6 +182,7 @@ func (d *daemon) run(c config, first generation.Compiled, sockets listeners, tok
 		}), d.log)
 		d.running.Go(func() { d.serveAdmin(sockets.admin) })
 	}
+	return nil
 }
 
 // dropped counts the lines that the access log lost.
@@ -242,6 +248,11 @@ func (d *daemon) stop(grace context.Context) {
 	if d.admin != nil {
 		d.part("the admin interface", d.admin.Shutdown)
 	}
+	d.stopRest()
+}
+
+// stopRest ends what the data plane and the admin listener stand on.
+func (d *daemon) stopRest() {
 	d.cancel()
 	d.running.Wait()
 	var last sync.WaitGroup

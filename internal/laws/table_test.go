@@ -172,6 +172,19 @@ var table = map[string]rule{
 			"internal/upstream":      "it takes its connections from the pools",
 		},
 	},
+	"internal/engine/reactor": {
+		layer: 2,
+		imports: because{
+			"golang.org/x/sys/unix":   "epoll(7), and sockets without package net",
+			"internal/engine":         "the rules that all engines share",
+			"internal/engine/mirror":  "copies are sent beside the loops",
+			"internal/engine/nethttp": "it serves what is handed over: HTTP/2 on either side",
+			"internal/http1":          "messages are read by the kernel",
+			"internal/proxyproto":     "a connection may have to begin with a PROXY header",
+			"internal/route":          "it asks the table for the route of a request",
+			"internal/upstream":       "its idle connections follow the table as those of the pools do",
+		},
+	},
 	"internal/webhook": {
 		layer: 2,
 		imports: because{

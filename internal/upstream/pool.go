@@ -41,6 +41,9 @@ type Pools struct {
 	stop    chan struct{}
 	done    sync.WaitGroup
 	closed  atomic.Bool
+
+	keeping sync.Mutex // guards keepers
+	keepers []Keeper
 }
 
 type pool struct {
@@ -95,6 +98,7 @@ func (p *Pools) Retain(addresses []string) {
 			q.retire()
 		}
 	}
+	p.tellKeepers(named)
 }
 
 func (p *Pools) all() []*pool {
@@ -108,14 +112,15 @@ func (p *Pools) all() []*pool {
 
 // Idle counts the idle connections to one endpoint.
 func (p *Pools) Idle(address string) int {
+	n := p.keptElsewhere(address)
 	v, ok := p.byAddr.Load(address)
 	if !ok {
-		return 0
+		return n
 	}
 	q := v.(*pool)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return len(q.idle)
+	return n + len(q.idle)
 }
 
 func (p *Pools) of(address string) *pool {

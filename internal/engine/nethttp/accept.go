@@ -178,8 +178,11 @@ func (p *prepared) accept() {
 }
 
 // hand prepares a connection and hands it to Accept.
-func (p *prepared) hand(k *counted) {
-	c := p.prepare(p.ctx, k)
+func (p *prepared) hand(k *counted) { p.handAs(k, p.prepare) }
+
+// handAs is hand with a way of preparing of its own.
+func (p *prepared) handAs(k *counted, prepare func(context.Context, *counted) net.Conn) {
+	c := prepare(p.ctx, k)
 	if c == nil {
 		return
 	}
@@ -217,6 +220,11 @@ func (e *Engine) prepareTLS(ctx context.Context, c *counted) net.Conn {
 	if e.options.ProxyProtocol && !e.proxyHeader(ctx, c) {
 		return nil
 	}
+	return e.shakeHands(ctx, c)
+}
+
+// shakeHands makes a connection one of TLS, or refuses and closes it.
+func (e *Engine) shakeHands(ctx context.Context, c *counted) net.Conn {
 	ctx, cancel := context.WithTimeout(ctx, e.options.HandshakeTimeout)
 	defer cancel()
 	t := tls.Server(c, e.tlsConfig)

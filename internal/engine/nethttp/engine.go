@@ -14,7 +14,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"io"
 	"log"
 	"log/slog"
@@ -53,6 +52,7 @@ type Engine struct {
 	server    *http.Server
 	tlsConfig *tls.Config
 
+	adopted  adoptive       // connections that another engine accepted
 	serving  sync.WaitGroup // accept loops, handshakes, lingering closes
 	inflight inflight       // exchanges
 	tunnels  inflight       // upgraded connections, which a drain does not wait for
@@ -163,6 +163,7 @@ func (e *Engine) run(l net.Listener) {
 // then is closed; the error says how many connections that were. No goroutine
 // of the engine is left when it returns.
 func (e *Engine) Shutdown(ctx context.Context) error {
+	e.adopted.end()
 	e.fresh.closeAll() // net/http would give them five seconds
 	err := e.server.Shutdown(ctx)
 	left := 0
@@ -180,7 +181,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.serving.Wait()
 	e.mirrors.Close()
 	if left > 0 {
-		return fmt.Errorf("still being served at the end of the grace, and cut: %d requests", left)
+		return &engine.CutError{Requests: left}
 	}
 	return nil
 }

@@ -84,7 +84,12 @@ func newGate(raw *counted, e *Engine) *gate {
 }
 
 func newSecureGate(t *tls.Conn, e *Engine) *secureGate {
-	g := &secureGate{gate: gate{raw: t.NetConn().(*counted), engine: e, deadlines: e.deadlines(t)}, tls: t}
+	return newSecureGateAt(t, t.NetConn().(*counted), e)
+}
+
+// newSecureGateAt is newSecureGate for a TLS connection that is not right above raw.
+func newSecureGateAt(t *tls.Conn, raw *counted, e *Engine) *secureGate {
+	g := &secureGate{gate: gate{raw: raw, engine: e, deadlines: e.deadlines(t)}, tls: t}
 	g.parser.Limits = e.limits
 	e.fresh.add(g.raw)
 	return g

@@ -131,8 +131,8 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 			http.NewResponseController(x.w).EnableFullDuplex()
 		}
 		x.begun = true
-		s.idle.touch()
 		s.body = &streamBody{x: x, idle: s.idle, trailer: x.announcedTrailer()}
+		s.idle.touch() // from here on the timer may look at the body
 		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, s.body.trailer
 	}
 	return r.WithContext(ctx)

@@ -1,0 +1,4 @@
+package reactor
+
+// Available says whether this platform has what the engine needs.
+const Available = true

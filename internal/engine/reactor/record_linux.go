@@ -1,0 +1,58 @@
+package reactor
+
+import (
+	"strings"
+
+	"ramjet.dev/ingress/internal/http1"
+)
+
+// book counts the exchange, however it ended.
+func (x *exchange) book() {
+	l, e := x.loop, x.loop.engine
+	x.state = xOver
+	e.metrics.Count(x.c.shard, &x.rec)
+	if e.options.Done != nil {
+		x.describe()
+		e.options.Done(&x.rec)
+	}
+	x.shadow.end()
+	l.inflight--
+	if l.draining {
+		l.settle()
+	}
+	x.c.state = stHead
+}
+
+// describe adds what only the access log wants to know, and copies what shares the
+// memory of buffers: Done may keep strings.
+func (x *exchange) describe() {
+	rec, h := &x.rec, &x.req
+	rec.Duration = x.loop.clock.Sub(rec.Start)
+	forwardedFor := ""
+	if name := []byte("X-Forwarded-For"); !h.Nominated(name) {
+		forwardedFor = joined(h, "X-Forwarded-For")
+	}
+	rec.Client = x.loop.engine.options.Trust.Client(x.c.peer, forwardedFor)
+	agent, _ := h.Field("User-Agent")
+	referer, _ := h.Field("Referer")
+	rec.Proto = "HTTP/1.1"
+	if h.Minor == 0 {
+		rec.Proto = "HTTP/1.0"
+	}
+	host := x.hostField()
+	if h.Form == http1.AbsoluteForm || h.Form == http1.AuthorityForm {
+		host = text(h.Host)
+	}
+	copyStrings(
+		[]*string{&rec.Method, &rec.Target, &rec.Host, &rec.UserAgent, &rec.Referer, &rec.RequestID, &rec.Plan.Target, &rec.Plan.Authority},
+		[]string{text(h.Method), text(h.Target), host, text(agent), text(referer), rec.RequestID, rec.Plan.Target, rec.Plan.Authority})
+}
+
+// copyStrings copies strings into one piece of memory.
+func copyStrings(to []*string, from []string) {
+	all := strings.Join(from, "")
+	for i, s := range from {
+		*to[i] = all[:len(s)]
+		all = all[len(s):]
+	}
+}
