@@ -35,11 +35,16 @@ func (x *exchange) startShadow() {
 		e.metrics.MirrorSkipped.Inc()
 		return
 	}
+	ep := e.mirrors.Admit(m)
+	if ep == nil {
+		return
+	}
 	x.shadow = &shadow{e: e, whole: !x.body, copy: &mirror.Copy{
-		Mirror: m,
-		Method: string(x.req.Method),
-		Target: strings.Clone(x.rec.Plan.Target),
-		Host:   strings.Clone(x.rec.Plan.Authority),
+		Mirror:   m,
+		Endpoint: ep,
+		Method:   string(x.req.Method),
+		Target:   strings.Clone(x.rec.Plan.Target),
+		Host:     strings.Clone(x.rec.Plan.Authority),
 	}}
 }
 
