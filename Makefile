@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race slow e2e interop bench fuzz lint clean
+.PHONY: help demo build test check race slow e2e interop bench soak-bench fuzz lint clean
 
 # The version of the one tool that is not part of Go. It is built from source at
 # its first use, which takes a minute or two, and kept in .cache.
@@ -18,7 +18,7 @@ TAGS := e2e,interop,cluster
 RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: ## serve built-in routes and upstreams, and print commands to try
 	@go build -o bin/ ./cmd/ramjet-ingressd
@@ -51,6 +51,10 @@ bench: ## the micro-benchmarks, one pass
 	go test -run '^$$' -bench . -benchmem ./...
 	@echo
 	@echo 'Against nginx (needs nginx, wrk, nghttp2-client): bench/compare.sh, see bench/README.md'
+
+soak-bench: ## soak on plans of ten million events: speed, and memory at most (1 GB of disk)
+	go build -o bin/ ./cmd/soak
+	go run ./bench/plans bin/soak
 
 fuzz: ## each fuzz target with FUZZRUNS inputs (200000x)
 	test/fuzz $(FUZZRUNS)

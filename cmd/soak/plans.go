@@ -90,7 +90,7 @@ func follow(stdin io.Reader, policy probation.Policy, path string, each func(pro
 	if path != "-" {
 		f, err := os.Open(path)
 		if err != nil {
-			return state, fmt.Errorf("%s: %w", path, bare(err))
+			return state, about(path, err)
 		}
 		defer f.Close()
 		in = f
@@ -98,14 +98,11 @@ func follow(stdin io.Reader, policy probation.Policy, path string, each func(pro
 	reader := plan.NewReader(in)
 	for {
 		event, err := reader.Next()
-		var wrong *plan.LineError
-		switch {
-		case errors.Is(err, io.EOF):
+		if errors.Is(err, io.EOF) {
 			return state, nil
-		case errors.As(err, &wrong):
-			return state, fmt.Errorf("%s:%d: %w", path, wrong.Line, wrong.Reason)
-		case err != nil:
-			return state, fmt.Errorf("%s: %w", path, bare(err))
+		}
+		if err != nil {
+			return state, about(path, err)
 		}
 		var entries []probation.Entry
 		state, entries = probation.Step(state, event)
@@ -117,13 +114,17 @@ func follow(stdin io.Reader, policy probation.Policy, path string, each func(pro
 	}
 }
 
-// bare is the reason of an error about a file, without the file.
-func bare(err error) error {
-	var about *fs.PathError
-	if errors.As(err, &about) {
-		return about.Err
+// about puts the place in front of the reason of an error.
+func about(path string, err error) error {
+	var line *plan.LineError
+	var file *fs.PathError
+	switch {
+	case errors.As(err, &line):
+		return fmt.Errorf("%s:%d: %w", path, line.Line, line.Reason)
+	case errors.As(err, &file):
+		return fmt.Errorf("%s: %w", path, file.Err)
 	}
-	return err
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // knobs are the flags that change the policy.

@@ -406,6 +406,7 @@ var table = map[string]rule{
 	"examples/soak/demo": {layer: 4, program: true},
 	"bench/gauge":        {layer: 4, program: true},
 	"bench/mirrors":      {layer: 4, program: true},
+	"bench/plans":        {layer: 4, program: true},
 
 	// Only for tests.
 	"test/daemon": {

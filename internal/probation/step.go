@@ -1,13 +1,19 @@
 package probation
 
 // Step is the kernel. It returns the state after the event and what the ledger says
-// about it, in order; nil if nothing. The entries are the caller's.
+// about it, in order; none if nothing. The entries are the caller's.
 //
 // Before the event is read its time is: at or past the end of an open window it
 // closes the window, whatever it is about. A late exit is therefore judged by the
 // rules for good releases.
 func Step(s State, e Event) (State, []Entry) {
-	var out []Entry
+	// Small enough to be inlined, so that the entries of a caller that does not keep
+	// them cost no allocation.
+	var most [2]Entry
+	return step(s, e, most[:0])
+}
+
+func step(s State, e Event, out []Entry) (State, []Entry) {
 	if s.Phase == PhaseSoaking && s.closed(e.TS) {
 		out = append(out, s.confirm(e.TS))
 	}

@@ -52,3 +52,25 @@ func TestStorm(t *testing.T) {
 		t.Errorf("read back: %d bytes of %d, %v\n%s", whole, len(want), err, lines(entries))
 	}
 }
+
+// TestStepDoesNotAllocate: entries that nobody keeps cost nothing.
+func TestStepDoesNotAllocate(t *testing.T) {
+	s, _ := run(Event{Kind: Promoted, Version: "v2"})
+	if n := testing.AllocsPerRun(100, func() {
+		_, entries := Step(s, Event{TS: 30_000, Kind: Exited, Version: "v2"})
+		if len(entries) != 2 {
+			t.Fatal(entries)
+		}
+	}); n > 0 {
+		t.Errorf("%.0f allocations", n)
+	}
+}
+
+// TestEntriesAreTheCallers: a later step does not touch them.
+func TestEntriesAreTheCallers(t *testing.T) {
+	s, first := Step(New(DefaultPolicy), Event{TS: 1, Kind: Promoted, Version: "v2"})
+	_, second := Step(s, Event{TS: 2, Kind: Exited, Version: "v2"})
+	if first[0].Kind != EntryPromoted || second[0].Kind != EntryRestarting {
+		t.Errorf("%s, %s", first[0], second[0])
+	}
+}

@@ -94,6 +94,10 @@ func (p *parser) line(line []byte) (event probation.Event, blank bool, err error
 	if len(bytes.TrimSpace(line)) == 0 {
 		return event, true, nil
 	}
-	event, err = p.event(bytes.TrimRight(line, "\r\n")) // an error should not point behind what is seen
+	// An error should not point behind what is seen.
+	for line[len(line)-1] == '\n' || line[len(line)-1] == '\r' {
+		line = line[:len(line)-1]
+	}
+	event, err = p.event(line)
 	return event, false, err
 }
