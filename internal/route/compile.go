@@ -42,6 +42,7 @@ type compiler struct {
 	kept        []*Table
 	described   map[string]*Backend // by name
 	unknown     map[string]*Backend // named but not described
+	next        int                 // where unchangedBackend looks first
 	patterns    map[string]*pattern // by text; nil until one is asked for
 	headers     map[string]*regexp.Regexp
 	diagnostics []Diagnostic

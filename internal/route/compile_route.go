@@ -56,8 +56,10 @@ func (c *compiler) draftRoutes() (drafts []*draft, claimed map[string]bool) {
 		claimed[host] = true
 	}
 	drafts = make([]*draft, 0, len(c.spec.Routes))
+	pool := make([]draft, len(c.spec.Routes))
 	for i := range c.spec.Routes {
-		d := &draft{spec: &c.spec.Routes[i], index: i}
+		d := &pool[i]
+		d.spec, d.index = &c.spec.Routes[i], i
 		if !c.checkHost(d) {
 			continue
 		}

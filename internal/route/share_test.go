@@ -235,3 +235,56 @@ func TestMemory(t *testing.T) {
 	t.Logf("%.0f bytes per route and generation, a further generation costs %.0f",
 		all/routes/generations, further/routes/(generations-1))
 }
+
+// TestHoweverABackendIsDescribed checks that the order of descriptions and of their
+// endpoints, and what is said twice, make no other backend of one that is kept: the
+// quick look and the slow one agree.
+func TestHoweverABackendIsDescribed(t *testing.T) {
+	text := `
+		backend a roundRobin HTTP
+		  endpoint 10.0.0.1:80
+		  endpoint 10.0.0.2:80
+		backend b random GRPC
+		  endpoint [::1]:80 weight=3
+		backend c roundRobin HTTP`
+	old := compile(t, text)
+	for name, change := range map[string]func(*Spec){
+		"as before": func(*Spec) {},
+		"other order": func(s *Spec) {
+			s.Backends[0], s.Backends[2] = s.Backends[2], s.Backends[0]
+		},
+		"other order of endpoints": func(s *Spec) {
+			e := s.Backends[0].Endpoints
+			e[0], e[1] = e[1], e[0]
+		},
+		"an endpoint twice": func(s *Spec) {
+			s.Backends[0].Endpoints = append(s.Backends[0].Endpoints, s.Backends[0].Endpoints[0])
+		},
+		"a backend twice": func(s *Spec) { s.Backends = append(s.Backends, s.Backends[0]) },
+	} {
+		spec := parse(t, text)
+		change(&spec)
+		table, _ := Compile(spec, nil, old)
+		for i, b := range table.Backends() {
+			if b != old.backends[i] {
+				t.Errorf("%s: backend %s is not shared", name, b.Name)
+			}
+		}
+		if table.Digest() != old.Digest() {
+			t.Errorf("%s: the table is another", name)
+		}
+	}
+}
+
+// TestAnUnchangedBackendBesideAnother checks that a name that is described twice is
+// settled by content whether one of the descriptions is kept or not.
+func TestAnUnchangedBackendBesideAnother(t *testing.T) {
+	old := compile(t, "backend a roundRobin HTTP\n  endpoint 10.0.0.2:80")
+	spec := parse(t, "backend a roundRobin HTTP\n  endpoint 10.0.0.2:80")
+	spec.Backends = append(spec.Backends, BackendSpec{Name: "a", Endpoints: []EndpointSpec{{Address: "10.0.0.1:80", Weight: 1}}})
+	want, wantDiagnostics := Compile(spec)
+	got, gotDiagnostics := Compile(spec, old)
+	if got.Text() != want.Text() || len(gotDiagnostics) != 1 || gotDiagnostics[0] != wantDiagnostics[0] {
+		t.Errorf("with a kept table\n%s%v\nwithout\n%s%v", got.Text(), gotDiagnostics, want.Text(), wantDiagnostics)
+	}
+}

@@ -70,7 +70,7 @@ func (t *translation) attachCanary(c *claim, p *plan, r *rule) {
 		t.note(p, note{reason: ReasonServiceUnresolved, where: r.where(), text: b.fault + "; the canary gets no requests"})
 		return
 	}
-	t.use(p, b, r.where)
+	t.use(p, b, r)
 	c.canaryBackend = b
 	c.Canary = &route.CanarySpec{
 		Backend: b.name, Weight: p.canary.weight, WeightTotal: p.canary.total,

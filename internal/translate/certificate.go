@@ -14,7 +14,8 @@ import (
 // secrets are those of type kubernetes.io/tls.
 type secrets struct {
 	byName map[types.NamespacedName]*corev1.Secret
-	read   map[types.NamespacedName]pair
+	// pairs are what was read, before what was read earlier.
+	pairs, before map[*corev1.Secret]pair
 }
 
 // pair is what a Secret says, or why it says nothing.
@@ -24,8 +25,8 @@ type pair struct {
 	fault    string
 }
 
-func newSecrets(list []*corev1.Secret) *secrets {
-	s := &secrets{byName: byName(list), read: map[types.NamespacedName]pair{}}
+func newSecrets(list []*corev1.Secret, before map[*corev1.Secret]pair) *secrets {
+	s := &secrets{byName: byName(list), pairs: map[*corev1.Secret]pair{}, before: before}
 	for name, secret := range s.byName {
 		if secret.Type != corev1.SecretTypeTLS {
 			delete(s.byName, name)
@@ -36,18 +37,21 @@ func newSecrets(list []*corev1.Secret) *secrets {
 
 // pair returns the contents of a Secret. Each is hashed once, and only if it is used.
 func (s *secrets) pair(name types.NamespacedName) pair {
-	if p, ok := s.read[name]; ok {
-		return p
+	secret := s.byName[name]
+	if secret == nil {
+		return pair{fault: "not found among Secrets of type " + string(corev1.SecretTypeTLS) + " in namespace " + plain(name.Namespace)}
 	}
-	p := readPair(s.byName[name], name)
-	s.read[name] = p
+	p, read := s.pairs[secret]
+	if !read {
+		if p, read = s.before[secret]; !read {
+			p = readPair(secret, name)
+		}
+		s.pairs[secret] = p
+	}
 	return p
 }
 
 func readPair(secret *corev1.Secret, name types.NamespacedName) pair {
-	if secret == nil {
-		return pair{fault: "not found among Secrets of type " + string(corev1.SecretTypeTLS) + " in namespace " + plain(name.Namespace)}
-	}
 	for _, key := range []string{corev1.TLSCertKey, corev1.TLSPrivateKeyKey} {
 		if len(secret.Data[key]) == 0 {
 			return pair{fault: "has nothing under " + key}

@@ -13,6 +13,7 @@ func (t *translation) claimRoutes() {
 	for _, p := range t.plans {
 		total += len(p.rules)
 	}
+	t.pool = make([]claim, total)
 	t.routes = make([]*claim, 0, total)
 	t.claims = make(map[route.Key]*claim, total)
 	for _, p := range t.plans {
@@ -25,39 +26,44 @@ func (t *translation) claimRoutes() {
 				t.note(p, note{reason: ReasonPathConflict, where: r.where(), text: "belongs to " + holder.plan.name() + "; this path is not served: the older Ingress keeps it"})
 				continue
 			}
-			t.addRoute(p, r, r.where)
+			t.addRoute(p, r)
 		}
 	}
 }
 
 // addRoute adds the route of a rule, which nobody has claimed yet.
-func (t *translation) addRoute(p *plan, r *rule, where func() string) *claim {
-	c := &claim{plan: p, RouteSpec: route.RouteSpec{
+func (t *translation) addRoute(p *plan, r *rule) *claim {
+	c := t.newClaim()
+	*c = claim{plan: p, RouteSpec: route.RouteSpec{
 		Host: r.key.Host, Path: r.path, PathType: r.key.PathType, Regex: r.regex,
 		Created: p.created, Owner: p.owner,
 	}}
-	c.backend = t.lead(p, &r.target, where)
+	c.backend = t.services.resolve(&r.target)
 	c.Backend = c.backend.name
+	if c.backend.fault != "" {
+		t.note(p, note{reason: ReasonServiceUnresolved, where: r.where(), text: c.backend.fault + "; requests are answered 503"})
+	}
+	t.use(p, c.backend, r)
 	t.routes = append(t.routes, c)
 	t.claims[r.key] = c
 	return c
 }
 
-// lead returns the backend of a target, and reports on the Ingress what is wrong with it.
-func (t *translation) lead(p *plan, to *target, where func() string) *backend {
-	b := t.services.resolve(to)
-	if b.fault != "" {
-		t.note(p, note{reason: ReasonServiceUnresolved, where: where(), text: b.fault + "; requests are answered 503"})
+// newClaim takes a claim out of the pool: one allocation for all of them, or nearly.
+func (t *translation) newClaim() *claim {
+	if len(t.pool) == 0 {
+		t.pool = make([]claim, 64)
 	}
-	t.use(p, b, where)
-	return b
+	c := &t.pool[0]
+	t.pool = t.pool[1:]
+	return c
 }
 
-// use notes that something leads to a backend, and what of it is left out.
-func (t *translation) use(p *plan, b *backend, where func() string) {
+// use notes that a rule leads to a backend, and what of it is left out.
+func (t *translation) use(p *plan, b *backend, r *rule) {
 	b.used = true
-	if b.remark != "" {
-		t.note(p, note{reason: ReasonServiceUnresolved, where: where(), text: b.remark})
+	if remark := b.remark(); remark != "" {
+		t.note(p, note{reason: ReasonServiceUnresolved, where: r.where(), text: remark})
 	}
 }
 
@@ -87,12 +93,12 @@ func (t *translation) claimDefaults() {
 // claimDefault adds the route of a defaultBackend on one host, unless a rule takes
 // everything there already.
 func (t *translation) claimDefault(p *plan, host string) {
-	r := rule{key: route.Key{Host: host, Path: "/", PathType: route.Prefix}, path: "/", target: *p.fallback}
-	inPlace := func() string {
-		if host == "" {
-			return "defaultBackend for all other hosts"
-		}
-		return "defaultBackend for " + plain(host)
+	r := rule{
+		key: route.Key{Host: host, Path: "/", PathType: route.Prefix}, path: "/",
+		target: *p.fallback, label: "defaultBackend for " + plain(host),
+	}
+	if host == "" {
+		r.label = "defaultBackend for all other hosts"
 	}
 	holder := t.claims[r.key]
 	if holder == nil {
@@ -100,9 +106,9 @@ func (t *translation) claimDefault(p *plan, host string) {
 	}
 	switch {
 	case holder == nil:
-		t.addRoute(p, &r, inPlace).implied = true
+		t.addRoute(p, &r).implied = true
 	case holder.implied || host == "" && holder.plan != p:
-		t.note(p, note{reason: ReasonPathConflict, where: inPlace(), text: "these requests belong to " + holder.plan.name() + "; this defaultBackend does not get them"})
+		t.note(p, note{reason: ReasonPathConflict, where: r.label, text: "these requests belong to " + holder.plan.name() + "; this defaultBackend does not get them"})
 	}
 }
 

@@ -23,13 +23,21 @@ func (t *translation) selectOurs(s Snapshot) {
 		}
 		if ours {
 			t.ours = append(t.ours, ing)
-			t.plans = append(t.plans, readIngress(ing))
+			t.plans = append(t.plans, t.read(ing))
 		}
 	}
 	slices.SortFunc(t.ours, func(a, b *networkingv1.Ingress) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
 	slices.SortFunc(t.plans, comparePlans)
+}
+
+// read returns what an Ingress says.
+func (t *translation) read(ing *networkingv1.Ingress) *plan {
+	if p := t.before.plans[ing]; p != nil {
+		return p
+	}
+	return readIngress(ing)
 }
 
 // comparePlans puts the older Ingress first, then the smaller "namespace/name".

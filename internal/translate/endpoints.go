@@ -17,7 +17,12 @@ import (
 // result is sorted and has each address once. unusable counts what is no IP address: a
 // name in a slice would be a way around the rule about ExternalName.
 func endpoints(list []*discoveryv1.EndpointSlice, port string) (found []route.EndpointSpec, unusable int) {
-	var ready, serving []route.EndpointSpec
+	most := 0
+	for _, slice := range list {
+		most += len(slice.Endpoints)
+	}
+	ready := make([]route.EndpointSpec, 0, most)
+	var serving []route.EndpointSpec
 	for _, slice := range list {
 		number, ok := slicePort(slice, port)
 		if !ok {

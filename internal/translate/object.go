@@ -2,36 +2,40 @@ package translate
 
 import (
 	"bytes"
-	"encoding/json"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// byName indexes objects by namespace and name; nil ones are passed over.
-func byName[P interface {
+// object is what all objects of the API have in common.
+type object[T any] interface {
 	*T
 	metav1.Object
-}, T any](list []P) map[types.NamespacedName]P {
+	// Marshal encodes the object as Protocol Buffers.
+	Marshal() ([]byte, error)
+}
+
+// byName indexes objects by namespace and name; nil ones are passed over.
+func byName[P object[T], T any](list []P) map[types.NamespacedName]P {
 	index := make(map[types.NamespacedName]P, len(list))
-	for _, object := range list {
-		if object == nil {
+	for _, o := range list {
+		if o == nil {
 			continue
 		}
-		name := types.NamespacedName{Namespace: object.GetNamespace(), Name: object.GetName()}
-		if other, twice := index[name]; twice && !precedes(object, other) {
+		name := types.NamespacedName{Namespace: o.GetNamespace(), Name: o.GetName()}
+		if other, twice := index[name]; twice && !precedes(o, other) {
 			continue
 		}
-		index[name] = object
+		index[name] = o
 	}
 	return index
 }
 
 // precedes chooses between two objects of one name. An API server has none such, but the
-// order of a list must not decide even then. A value that cannot be encoded is as good as
-// an empty one.
-func precedes(a, b metav1.Object) bool {
-	x, _ := json.Marshal(a)
-	y, _ := json.Marshal(b)
+// order of a list must not decide even then. An object that cannot be encoded is as good
+// as an empty one.
+func precedes[P object[T], T any](a, b P) bool {
+	x, _ := a.Marshal()
+	y, _ := b.Marshal()
 	return bytes.Compare(x, y) < 0
 }

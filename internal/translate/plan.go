@@ -9,8 +9,10 @@ import (
 	"ramjet.dev/ingress/internal/route"
 )
 
-// plan is what one Ingress says, read on its own: it depends on that object alone.
+// plan is what one Ingress says, read on its own: it depends on that object alone. It is
+// not modified once it is read.
 type plan struct {
+	object  *networkingv1.Ingress
 	ref     Ref
 	owner   string // "namespace/name"
 	created int64  // as route.RouteSpec has it
@@ -35,6 +37,8 @@ type rule struct {
 	path   string // as it is written
 	regex  bool
 	target target
+	// label says where it is written, for what is no path of a rule.
+	label string
 }
 
 // target is what a rule leads to.
@@ -46,11 +50,12 @@ type target struct {
 
 // readIngress reads an Ingress.
 func readIngress(ing *networkingv1.Ingress) *plan {
-	p := &plan{ref: refOf(ing), owner: ing.Namespace + "/" + ing.Name, tls: ing.Spec.TLS}
+	p := &plan{object: ing, ref: refOf(ing), owner: ing.Namespace + "/" + ing.Name, tls: ing.Spec.TLS}
 	if !ing.CreationTimestamp.IsZero() {
 		p.created = ing.CreationTimestamp.UnixNano()
 	}
 	p.settings, p.notes = readSettings(ing.Annotations)
+	p.rules = make([]rule, 0, pathsOf(ing))
 	for i := range ing.Spec.Rules {
 		p.readRule(&ing.Spec.Rules[i])
 	}
@@ -67,6 +72,16 @@ func readIngress(ing *networkingv1.Ingress) *plan {
 		p.notes[i].object = p.ref
 	}
 	return p
+}
+
+// pathsOf counts the paths of an Ingress.
+func pathsOf(ing *networkingv1.Ingress) (n int) {
+	for i := range ing.Spec.Rules {
+		if http := ing.Spec.Rules[i].HTTP; http != nil {
+			n += len(http.Paths)
+		}
+	}
+	return n
 }
 
 func (p *plan) note(reason, where, text string) {
@@ -108,7 +123,7 @@ func (p *plan) readPath(host string, path *networkingv1.HTTPIngressPath) bool {
 		p.note(ReasonIngressRejected, where(host, path.Path), err.Error()+"; the path is not served")
 		return false
 	}
-	p.rules = append(p.rules, rule{key, path.Path, spec.Regex, targetOf(p.ref.Namespace, &path.Backend)})
+	p.rules = append(p.rules, rule{key: key, path: path.Path, regex: spec.Regex, target: targetOf(p.ref.Namespace, &path.Backend)})
 	return true
 }
 
@@ -157,6 +172,9 @@ func (p *plan) checkRegex() {
 
 // where names the rule in a message.
 func (r *rule) where() string {
+	if r.label != "" {
+		return r.label
+	}
 	return where(r.key.Host, r.path) + " (" + r.key.PathType.String() + ")"
 }
 

@@ -22,6 +22,9 @@ func (r BackendRef) IsZero() bool { return r == BackendRef{} }
 // String returns "namespace/name:port", which is also the name of the backend.
 func (r BackendRef) String() string { return r.Namespace + "/" + r.Name + ":" + portText(r.Port) }
 
+// service names the Service in a message.
+func (r BackendRef) service() string { return "Service " + plain(r.Namespace) + "/" + plain(r.Name) }
+
 // portText writes a port as it was asked for; "-" is none.
 func portText(p networkingv1.ServiceBackendPort) string {
 	switch {

@@ -14,110 +14,186 @@ import (
 	"ramjet.dev/ingress/internal/route"
 )
 
-// backend is a Service port that something leads to.
+// services resolves what rules lead to.
+type services struct {
+	byName map[types.NamespacedName]*service
+	// backends are those that were asked for, each once.
+	backends []*backend
+	// before is where the endpoints of what did not change are taken from; nil is
+	// nowhere.
+	before *services
+}
+
+// service is a Service with its slices, and what was asked of it.
+type service struct {
+	object  *corev1.Service // nil for one that does not exist
+	slices  []*discoveryv1.EndpointSlice
+	answers []answer
+}
+
+// answer is the backend that a reference leads to.
+type answer struct {
+	port    networkingv1.ServiceBackendPort
+	fault   string // of the reference
+	backend *backend
+}
+
+// backend is a port of a Service that something leads to.
 type backend struct {
 	name      string
+	slicePort string // the name of the port in slices
 	endpoints []route.EndpointSpec
-	protocol  route.Protocol
-	// used is set when something of the Spec leads here.
-	used bool
+	// unusable counts the addresses that are none.
+	unusable int
+	protocol route.Protocol
 	// spokenFor is the Ingress that decided the protocol; nil is none.
 	spokenFor *plan
+	// used is set when something of the Spec leads here.
+	used bool
 	// fault says why there is no such port; "" is none.
 	fault string
-	// remark says what of it could not be used; "" is nothing.
-	remark string
 }
 
-// services resolves what rules lead to. Each target is looked up once.
-type services struct {
-	byName   map[types.NamespacedName]*corev1.Service
-	slices   map[types.NamespacedName][]*discoveryv1.EndpointSlice
-	resolved map[target]*backend
-	byPort   map[string]*backend // those that exist, by their name
-}
-
-func newServices(list []*corev1.Service, slices []*discoveryv1.EndpointSlice) *services {
-	s := &services{
-		byName:   byName(list),
-		slices:   make(map[types.NamespacedName][]*discoveryv1.EndpointSlice, len(slices)),
-		resolved: map[target]*backend{},
-		byPort:   map[string]*backend{},
+func newServices(list []*corev1.Service, slices []*discoveryv1.EndpointSlice, before *services) *services {
+	s := &services{byName: make(map[types.NamespacedName]*service, len(list)), before: before}
+	pool := make([]service, len(list))
+	for i, object := range list {
+		if object == nil {
+			continue
+		}
+		name := types.NamespacedName{Namespace: object.Namespace, Name: object.Name}
+		if other := s.byName[name]; other != nil && !precedes(object, other.object) {
+			continue
+		}
+		pool[i].object = object
+		s.byName[name] = &pool[i]
 	}
 	for _, slice := range slices {
 		if slice == nil {
 			continue
 		}
-		owner := types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
-		s.slices[owner] = append(s.slices[owner], slice)
+		if svc := s.byName[ownerOf(slice)]; svc != nil {
+			svc.slices = append(svc.slices, slice)
+		}
 	}
 	return s
+}
+
+// ownerOf names the Service of a slice.
+func ownerOf(slice *discoveryv1.EndpointSlice) types.NamespacedName {
+	return types.NamespacedName{Namespace: slice.Namespace, Name: slice.Labels[discoveryv1.LabelServiceName]}
 }
 
 // resolve returns the backend of a target. Two ways to name one port are one backend. A
 // target that leads nowhere is a backend without endpoints, so that its requests are
 // answered 503 and not by somebody else.
 func (s *services) resolve(to *target) *backend {
-	if b := s.resolved[*to]; b != nil {
-		return b
+	name := types.NamespacedName{Namespace: to.Namespace, Name: to.Name}
+	svc := s.byName[name]
+	if svc == nil {
+		svc = &service{}
+		s.byName[name] = svc
 	}
-	b := s.look(to)
-	s.resolved[*to] = b
+	for _, a := range svc.answers {
+		if a.port == to.Port && a.fault == to.fault {
+			return a.backend
+		}
+	}
+	b := s.look(svc, to)
+	svc.answers = append(svc.answers, answer{to.Port, to.fault, b})
 	return b
 }
 
-func (s *services) look(to *target) *backend {
-	if to.fault != "" {
-		return &backend{name: to.String(), fault: to.fault}
-	}
-	owner := types.NamespacedName{Namespace: to.Namespace, Name: to.Name}
-	port, fault := findPort(s.byName[owner], to.BackendRef)
-	if fault != "" {
-		return &backend{name: to.String(), fault: fault}
+func (s *services) look(svc *service, to *target) *backend {
+	fault := to.fault
+	var port corev1.ServicePort
+	if fault == "" {
+		port, fault = findPort(svc.object, to.BackendRef)
 	}
 	ref := to.BackendRef
-	ref.Port = networkingv1.ServiceBackendPort{Number: port.Port}
-	name := ref.String()
-	b := s.byPort[name]
-	if b == nil {
-		b = &backend{name: name}
-		var unusable int
-		if b.endpoints, unusable = endpoints(s.slices[owner], port.Name); unusable > 0 {
-			b.remark = fmt.Sprintf("%d addresses in the EndpointSlices of %s are no IP addresses and are left out", unusable, plain(name))
-		}
-		s.byPort[name] = b
+	if fault == "" {
+		ref.Port = networkingv1.ServiceBackendPort{Number: port.Port}
 	}
+	b := &backend{name: ref.String(), slicePort: port.Name, fault: fault}
+	for _, a := range svc.answers {
+		if a.backend.name == b.name && a.backend.fault == fault {
+			return a.backend
+		}
+	}
+	if fault == "" {
+		s.fill(b, svc, to)
+	}
+	s.backends = append(s.backends, b)
 	return b
+}
+
+// fill finds the endpoints of a backend, in what there was before if its slices are the
+// same objects.
+func (s *services) fill(b *backend, svc *service, to *target) {
+	if s.before != nil {
+		old := s.before.byName[types.NamespacedName{Namespace: to.Namespace, Name: to.Name}]
+		if old != nil && sameElements(old.slices, svc.slices) {
+			for _, a := range old.answers {
+				if a.backend.fault == "" && a.backend.slicePort == b.slicePort {
+					b.endpoints, b.unusable = a.backend.endpoints, a.backend.unusable
+					return
+				}
+			}
+		}
+	}
+	b.endpoints, b.unusable = endpoints(svc.slices, b.slicePort)
+}
+
+// sameElements compares short lists of which the order has no meaning.
+func sameElements[T comparable](a, b []T) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for _, x := range a {
+		if !slices.Contains(b, x) {
+			return false
+		}
+	}
+	return true
 }
 
 // specs describes every backend that is used, sorted by name. What leads nowhere cannot
-// have the name of a port that exists: that has a number.
+// have the name of a port that exists: either there is no such port, or its name is no
+// number.
 func (s *services) specs() []route.BackendSpec {
-	used := make(map[string]*backend, len(s.resolved))
-	for _, b := range s.resolved {
+	used := make([]*backend, 0, len(s.backends))
+	for _, b := range s.backends {
 		if b.used {
-			used[b.name] = b
+			used = append(used, b)
 		}
 	}
-	list := make([]route.BackendSpec, 0, len(used))
-	for _, b := range used {
-		list = append(list, route.BackendSpec{Name: b.name, Protocol: b.protocol, Endpoints: b.endpoints})
+	slices.SortFunc(used, func(a, b *backend) int { return strings.Compare(a.name, b.name) })
+	used = slices.CompactFunc(used, func(a, b *backend) bool { return a.name == b.name })
+	list := make([]route.BackendSpec, len(used))
+	for i, b := range used {
+		list[i] = route.BackendSpec{Name: b.name, Protocol: b.protocol, Endpoints: b.endpoints}
 	}
-	slices.SortFunc(list, func(a, b route.BackendSpec) int { return strings.Compare(a.Name, b.Name) })
 	return list
+}
+
+// remark says what of a backend could not be used; "" is nothing.
+func (b *backend) remark() string {
+	if b.unusable == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d addresses in the EndpointSlices of %s are no IP addresses and are left out", b.unusable, plain(b.name))
 }
 
 // findPort finds the port of a Service that a reference means, by the port's own name or
 // number and never by its targetPort.
 func findPort(svc *corev1.Service, ref BackendRef) (port corev1.ServicePort, fault string) {
-	name := "Service " + plain(ref.Namespace) + "/" + plain(ref.Name)
 	switch {
 	case svc == nil:
-		return port, name + " does not exist: create it, or correct the name"
+		return port, ref.service() + " does not exist: create it, or correct the name"
 	case svc.Spec.Type == corev1.ServiceTypeExternalName:
-		return port, name + " is of type ExternalName, which is not supported: use one with endpoints"
+		return port, ref.service() + " is of type ExternalName, which is not supported: use one with endpoints"
 	case ref.Port == networkingv1.ServiceBackendPort{}:
-		return port, "the backend names no port of " + name
+		return port, "the backend names no port of " + ref.service()
 	}
 	var other corev1.Protocol
 	for _, p := range svc.Spec.Ports {
@@ -130,9 +206,9 @@ func findPort(svc *corev1.Service, ref BackendRef) (port corev1.ServicePort, fau
 		other = p.Protocol
 	}
 	if other != "" {
-		return port, fmt.Sprintf("port %s of %s is %s and not TCP", plain(portText(ref.Port)), name, plain(string(other)))
+		return port, fmt.Sprintf("port %s of %s is %s and not TCP", plain(portText(ref.Port)), ref.service(), plain(string(other)))
 	}
-	return port, name + " has no port " + plain(portText(ref.Port)) + portsOf(svc)
+	return port, ref.service() + " has no port " + plain(portText(ref.Port)) + portsOf(svc)
 }
 
 // portsOf lists the ports of a Service for a message.

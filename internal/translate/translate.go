@@ -62,11 +62,20 @@ type Translation struct {
 // Translate translates a snapshot. It always returns a result, however broken the
 // objects are.
 func Translate(s Snapshot, o Options) Translation {
-	t := &translation{
+	return newTranslation(s, o, &Translator{}).run(s)
+}
+
+func newTranslation(s Snapshot, o Options, before *Translator) *translation {
+	return &translation{
 		options:  o,
-		services: newServices(s.Services, s.Slices),
-		secrets:  newSecrets(s.Secrets),
+		before:   before,
+		services: newServices(s.Services, s.Slices, before.services),
+		secrets:  newSecrets(s.Secrets, before.pairs),
 	}
+}
+
+// run takes the steps of a translation.
+func (t *translation) run(s Snapshot) Translation {
 	t.selectOurs(s)
 	t.claimRoutes()
 	t.claimDefaults()
@@ -78,16 +87,17 @@ func Translate(s Snapshot, o Options) Translation {
 	return t.result()
 }
 
-// translation is the state of one translation. The steps of Translate fill it in their
-// order.
+// translation is the state of one translation. The steps of run fill it in their order.
 type translation struct {
 	options  Options
+	before   *Translator // what was read before
 	services *services
 	secrets  *secrets
 
 	ours  []*networkingv1.Ingress // by namespace and name
 	plans []*plan                 // of ours, the older first: the order in which claims are settled
 
+	pool     []claim              // not in use yet
 	routes   []*claim             // in the order of the plans; those of defaultBackend last
 	claims   map[route.Key]*claim // the same by what they claim
 	fallback string               // the backend of --default-backend
