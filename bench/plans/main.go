@@ -9,6 +9,7 @@ package main
 
 import (
 	"bufio"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -45,12 +46,12 @@ var kinds = []struct {
 	{"storm: every event has a line in the ledger", storm},
 }
 
-func measure(soak string, events int) error {
+func measure(soak string, events int) (err error) {
 	dir, err := os.MkdirTemp("", "soak-bench-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	for _, k := range kinds {
 		path := filepath.Join(dir, "plan")
 		if err := write(path, events, k.event); err != nil {

@@ -56,13 +56,13 @@ func TestStorm(t *testing.T) {
 // TestStepDoesNotAllocate: entries that nobody keeps cost nothing.
 func TestStepDoesNotAllocate(t *testing.T) {
 	s, _ := run(Event{Kind: Promoted, Version: "v2"})
-	if n := testing.AllocsPerRun(100, func() {
+	made := 0
+	n := testing.AllocsPerRun(100, func() {
 		_, entries := Step(s, Event{TS: 30_000, Kind: Exited, Version: "v2"})
-		if len(entries) != 2 {
-			t.Fatal(entries)
-		}
-	}); n > 0 {
-		t.Errorf("%.0f allocations", n)
+		made += len(entries)
+	})
+	if n > 0 || made != 2*101 {
+		t.Errorf("%.0f allocations, %d entries", n, made)
 	}
 }
 
