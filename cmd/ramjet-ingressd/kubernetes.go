@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"ramjet.dev/ingress/internal/admin"
 	"ramjet.dev/ingress/internal/audit"
 	"ramjet.dev/ingress/internal/control"
 	"ramjet.dev/ingress/internal/kube"
@@ -112,6 +113,54 @@ func (k *cluster) describe(c config) []any {
 		namespace = "all"
 	}
 	return []any{"cluster", k.client.Host, "class", c.ingressClass, "namespace", namespace}
+}
+
+// numbers are the metrics of Kubernetes mode. A nil cluster has none.
+func (k *cluster) numbers() []admin.Number {
+	if k == nil {
+		return nil
+	}
+	one := func(of func() float64) func(func(float64, string)) {
+		return func(yield func(float64, string)) { yield(of(), "") }
+	}
+	return []admin.Number{
+		{
+			Name: "compiles_total", Help: "Times that the objects of the cluster were compiled, with or without a change.", Counter: true,
+			Values: one(func() float64 { return float64(k.build.Compiles()) }),
+		},
+		{
+			Name: "last_compile_timestamp_seconds", Help: "When they were last compiled, as Unix time; absent before the first time.",
+			Values: func(yield func(float64, string)) {
+				if at, ok := k.build.Latest(); ok {
+					yield(float64(at.UnixMilli())/1000, "")
+				}
+			},
+		},
+		{
+			Name: "watch_up", Help: "1 while the last request to read objects of this kind succeeded.", Label: "resource",
+			Values: func(yield func(float64, string)) {
+				for _, c := range k.kube.Conditions() {
+					yield(bit(c.Up), c.Resource)
+				}
+			},
+		},
+		{
+			Name: "leader", Help: "1 while this replica writes to the cluster.",
+			Values: one(func() float64 { return bit(k.kube.Leading()) }),
+		},
+		{
+			Name: "warnings", Help: "Warnings about objects that stand now.",
+			Values: one(func() float64 { return float64(k.kube.Warnings()) }),
+		},
+	}
+}
+
+// bit is a truth as a metric.
+func bit(is bool) float64 {
+	if is {
+		return 1
+	}
+	return 0
 }
 
 // close lets go of the client. A nil cluster has none.

@@ -179,6 +179,7 @@ func (d *daemon) run(c config, first generation.Compiled, sockets listeners, tok
 	if sockets.admin != nil {
 		d.admin = admin.NewServer(admin.NewHandler(admin.Options{
 			Controller: ctl, Metrics: &metrics, Token: token, Version: version, AccessLogDropped: d.dropped,
+			Numbers: d.cluster.numbers(),
 		}), d.log)
 		d.running.Go(func() { d.serveAdmin(sockets.admin) })
 	}

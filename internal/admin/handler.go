@@ -43,6 +43,8 @@ type Options struct {
 	Metrics *engine.Metrics
 	// AccessLogDropped counts the lines that the access log lost. nil = there is none.
 	AccessLogDropped func() uint64
+	// Numbers are further metrics. nil = none.
+	Numbers []Number
 	// Token must come with POST and DELETE. "" = everybody may.
 	Token string
 	// Version is that of the program, for build_info.

@@ -17,6 +17,7 @@ func metricsHandler(o Options) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(
 		&collector{metrics: o.Metrics, controller: o.Controller, version: o.Version, dropped: o.AccessLogDropped},
+		newNumbers(o.Numbers),
 		collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 	)

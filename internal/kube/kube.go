@@ -158,6 +158,13 @@ func (c *Cluster) Record(e audit.Event) {
 // Leading reports whether this replica writes to the cluster.
 func (c *Cluster) Leading() bool { return c.leader.State() == lead.Leading }
 
+// Warnings is how many warnings stand.
+func (c *Cluster) Warnings() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.standing.Len()
+}
+
 // Conditions are how it stands with each kind that is read.
 func (c *Cluster) Conditions() []watch.Condition { return c.watch.Conditions() }
 

@@ -32,6 +32,9 @@ type Standing struct {
 	set map[translate.Warning]bool
 }
 
+// Len is how many stand.
+func (s *Standing) Len() int { return len(s.set) }
+
 // Update takes the warnings that stand now. It returns those that did not stand before
 // and those that stood and do not any more, each sorted.
 func (s *Standing) Update(all []translate.Warning) (fresh, over []translate.Warning) {

@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -29,6 +28,8 @@ const (
 	services       = "services"
 	endpointSlices = "endpointslices"
 	secrets        = "secrets"
+	// publishedService is the one Service outside of the namespace that is read.
+	publishedService = "published service"
 )
 
 // Options says what is watched.
@@ -97,7 +98,7 @@ func New(o Options) *Watch {
 	w.secrets = add(w, core, secrets, o.Namespace, fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)), false, &corev1.Secret{}, slimSecret, compareSecrets)
 	if p := o.PublishService; o.Namespace != "" && p.Name != "" && p.Namespace != o.Namespace {
 		one := fields.OneTermEqualSelector(metav1.ObjectNameField, p.Name)
-		w.published = add(w, core, services+"/"+p.Name, p.Namespace, one, false, &corev1.Service{}, slim,
+		w.published = add(w, core, publishedService, p.Namespace, one, false, &corev1.Service{}, slim,
 			func(was, is *corev1.Service) effect { return min(compareServices(was, is), forWriters) })
 	} else {
 		w.published = w.services
@@ -115,7 +116,10 @@ type object interface {
 func add[T object](w *Watch, c cache.Getter, resource, namespace string, selector fields.Selector, required bool, example T, slim func(T) T, compare func(T, T) effect) *store[T] {
 	s := &store[T]{slim: slim, compare: compare, changed: w.changed, objects: map[types.NamespacedName]T{}}
 	h := newHealth(resource, w.now, func() { signal(w.healthy) })
-	path, _, _ := strings.Cut(resource, "/")
+	path := resource
+	if path == publishedService {
+		path = services
+	}
 	r := cache.NewReflectorWithOptions(newSource(c, path, namespace, selector, h), example, s, cache.ReflectorOptions{
 		Name: resource,
 		// What takes time is waited out in the source. This is for the rest.
