@@ -43,7 +43,8 @@ func (d *demoted) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 func (d *demoted) Handle(ctx context.Context, r slog.Record) error {
-	if !d.state.admit(r.Time) {
+	// The library does not ask Enabled before it logs an error.
+	if !d.to.Enabled(ctx, slog.LevelDebug) || !d.state.admit(r.Time) {
 		return nil
 	}
 	r.Level = slog.LevelDebug

@@ -1,0 +1,125 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+var (
+	errRefused   = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
+	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no rule"))
+	errTooLarge  = &apierrors.StatusError{ErrStatus: metav1.Status{
+		Code: 504, Reason: metav1.StatusReasonTimeout,
+		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}},
+	}}
+)
+
+func TestClassify(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want failure
+	}{
+		{errRefused, failureUnreachable},
+		{context.DeadlineExceeded, failureUnreachable},
+		{apierrors.NewInternalError(errors.New("etcd")), failureUnreachable},
+		{apierrors.NewServiceUnavailable("starting"), failureUnreachable},
+		{apierrors.NewTooManyRequests("later", 1), failureUnreachable},
+		{errForbidden, failureForbidden},
+		{apierrors.NewUnauthorized("who"), failureUnauthorized},
+		{apierrors.NewResourceExpired("old"), failureOther},
+		{errTooLarge, failureOther},
+		{apierrors.NewBadRequest("sendInitialEvents"), failureOther},
+	} {
+		if got := classify(c.err); got != c.want {
+			t.Errorf("%v: %d, want %d", c.err, got, c.want)
+		}
+	}
+}
+
+// patient makes calls that fail in these ways and then succeed, and says how long that
+// took and whether there was an outage.
+func patient(t *testing.T, h *health, fails ...error) (took time.Duration, outage bool, err error) {
+	t.Helper()
+	began := time.Now()
+	_, outage, err = patiently(t.Context(), h, func() (int, error) {
+		if len(fails) == 0 {
+			return 1, nil
+		}
+		next := fails[0]
+		fails = fails[1:]
+		return 0, next
+	})
+	return time.Since(began), outage, err
+}
+
+// TestPatiently: an API server that does not answer is asked again within two seconds or
+// so, one that refuses less often; what the reflector has to solve is handed to it.
+func TestPatiently(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHealth("secrets", time.Now, func() {})
+		if took, outage, err := patient(t, h); took != 0 || outage || err != nil {
+			t.Errorf("%v %v %v", took, outage, err)
+		}
+		down := make([]error, 100)
+		for i := range down {
+			down[i] = errRefused
+		}
+		if took, outage, err := patient(t, h, down...); took > 100*5*time.Second/2 || took < 90*2*time.Second || !outage || err != nil {
+			t.Errorf("down: %v %v %v", took, outage, err)
+		}
+		denied := make([]error, 20)
+		for i := range denied {
+			denied[i] = errForbidden
+		}
+		if took, outage, err := patient(t, h, denied...); took > 20*13*time.Second || took < 12*10*time.Second || outage || err != nil {
+			t.Errorf("denied: %v %v %v", took, outage, err)
+		}
+		if took, _, err := patient(t, h, errTooLarge); took != 0 || err != errTooLarge {
+			t.Errorf("a version of the future: %v %v", took, err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if _, _, err := patiently(ctx, h, func() (int, error) { return 0, errRefused }); err == nil || ctx.Err() == nil {
+			t.Errorf("it ended with %v before it was told to", err)
+		}
+	})
+}
+
+// TestConditions: how it stands with a kind follows what its requests meet.
+func TestConditions(t *testing.T) {
+	now := time.Unix(1000, 0)
+	news := 0
+	h := newHealth("secrets", func() time.Time { return now }, func() { news++ })
+	c := h.condition(false)
+	if c.Up || c.err != nil || c.forbidden(now) {
+		t.Errorf("at first: %+v", c)
+	}
+	h.failed(failureForbidden, errForbidden)
+	now = now.Add(patience - time.Second)
+	h.failed(failureForbidden, errForbidden)
+	if h.condition(false).forbidden(now) {
+		t.Error("a moment's refusal is believed")
+	}
+	now = now.Add(time.Second)
+	if !h.condition(false).forbidden(now) {
+		t.Error("a lasting refusal is not believed")
+	}
+	h.failed(failureUnreachable, errRefused)
+	if h.condition(false).forbidden(now) {
+		t.Error("an outage counts as a refusal")
+	}
+	h.succeeded()
+	h.succeeded()
+	if c := h.condition(true); !c.Up || !c.Synced || !c.Since.Equal(now) || news != 4 {
+		t.Errorf("%+v after %d changes", c, news)
+	}
+}

@@ -1,0 +1,175 @@
+package write_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"ramjet.dev/ingress/internal/kube/pace"
+	"ramjet.dev/ingress/internal/kube/write"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+var (
+	what      = schema.GroupResource{Resource: "ingresses"}
+	forbidden = apierrors.NewForbidden(what, "a", errors.New("no rule"))
+	conflict  = apierrors.NewConflict(what, "a", errors.New("another uid"))
+	busy      = apierrors.NewServiceUnavailable("etcd")
+)
+
+// server is what the writes of a test meet. It notes each with the time since the begin.
+type server struct {
+	began   time.Time
+	answers map[string][]error // to the first writes under a name; nil from then on
+	got     []string
+}
+
+func (s *server) do(_ context.Context, name string, todo int) error {
+	s.got = append(s.got, fmt.Sprintf("%s=%d@%v", name, todo, time.Since(s.began)))
+	if all := s.answers[name]; len(all) > 0 {
+		s.answers[name] = all[1:]
+		return all[0]
+	}
+	return nil
+}
+
+// queue makes one that meets s, with a budget of 3 and then one a second.
+func (s *server) queue(may func() bool, optional bool, log *bytes.Buffer) *write.Queue[int] {
+	s.began = time.Now()
+	return write.New(write.Options[int]{
+		What: "things", Budget: pace.Bucket{Burst: 3, Every: time.Second}, Do: s.do, May: may, Optional: optional,
+		Log: slog.New(slog.NewTextHandler(log, nil)),
+	})
+}
+
+// runFor runs a queue for a while, of a clock that only moves while all wait.
+func runFor(t *testing.T, q *write.Queue[int], d time.Duration) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	defer cancel()
+	q.Run(ctx)
+}
+
+func (s *server) expect(t *testing.T, want ...string) {
+	t.Helper()
+	if !slices.Equal(s.got, want) {
+		t.Errorf("got  %v\nwant %v", s.got, want)
+	}
+}
+
+// TestPace: a burst at once, then the rest in its time, the highest rank first, and of
+// several changes under one name the last.
+func TestPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s server
+		q := s.queue(nil, false, new(bytes.Buffer))
+		for i, name := range []string{"a", "b", "c", "d", "e"} {
+			q.Put(name, i, 0)
+		}
+		q.Put("e", 100, 7)
+		q.Put("c", 200, 0)
+		q.Put("gone", 1, 9)
+		q.Drop("gone")
+		runFor(t, q, time.Minute)
+		s.expect(t, "e=100@0s", "a=0@0s", "b=1@0s", "c=200@1s", "d=3@2s")
+	})
+}
+
+// TestFailures: what may pass is tried again, later each time, while the others go on;
+// what will not pass is left.
+func TestFailures(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server{answers: map[string][]error{"a": {busy, errors.New("connection refused")}, "b": {conflict}}}
+		q := s.queue(nil, false, new(bytes.Buffer))
+		q.Put("a", 1, 0)
+		q.Put("b", 2, 0)
+		q.Put("c", 3, 0)
+		runFor(t, q, time.Minute)
+		s.expect(t, "a=1@0s", "b=2@0s", "c=3@0s", "a=1@1s", "a=1@3s")
+		if q.Len() != 0 {
+			t.Errorf("%d are left", q.Len())
+		}
+	})
+}
+
+// TestForbidden: it is said once, and everything waits a minute, because the next would
+// be refused too. When it is allowed later, it happens.
+func TestForbidden(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := server{answers: map[string][]error{"a": {forbidden, forbidden}}}
+		q := s.queue(nil, false, &log)
+		q.Put("a", 1, 1)
+		q.Put("b", 2, 0)
+		runFor(t, q, 10*time.Minute)
+		s.expect(t, "a=1@0s", "a=1@1m0s", "a=1@2m0s", "b=2@2m0s")
+		if n := strings.Count(log.String(), "not allowed to write things"); n != 1 {
+			t.Errorf("said %d times:\n%s", n, log.String())
+		}
+	})
+}
+
+// What is optional is given up, without a word at the usual level.
+func TestForbiddenAndOptional(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := server{answers: map[string][]error{"a": {forbidden}}}
+		q := s.queue(nil, true, &log)
+		q.Put("a", 1, 1)
+		q.Put("b", 2, 0)
+		runFor(t, q, time.Minute)
+		s.expect(t, "a=1@0s", "b=2@0s")
+		if log.Len() > 0 {
+			t.Error(log.String())
+		}
+	})
+}
+
+// TestMay: nothing is sent by who may not write, and nothing is lost.
+func TestMay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s server
+		may := false
+		q := s.queue(func() bool { return may }, false, new(bytes.Buffer))
+		q.Put("a", 1, 0)
+		runFor(t, q, 10*time.Second)
+		s.expect(t)
+		may = true
+		runFor(t, q, time.Minute)
+		if len(s.got) != 1 || q.Len() != 0 {
+			t.Errorf("%v, %d left", s.got, q.Len())
+		}
+	})
+}
+
+// TestEnd: a write that is under way at the end is cut, and Run returns.
+func TestEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := write.New(write.Options[int]{
+			What: "things", Budget: pace.Bucket{Burst: 1}, Log: slog.New(slog.DiscardHandler),
+			Do: func(ctx context.Context, _ string, _ int) error { <-ctx.Done(); return ctx.Err() },
+		})
+		q.Put("a", 1, 0)
+		began := time.Now()
+		runFor(t, q, time.Second)
+		if took := time.Since(began); took != time.Second {
+			t.Errorf("it took %v", took)
+		}
+		q.Clear()
+		if q.Len() != 0 {
+			t.Error("something is left")
+		}
+	})
+}
