@@ -162,18 +162,28 @@ func decode[T any](t testing.TB, file string, text []byte) *T {
 type compiled struct {
 	Translation
 	table    *route.Table
+	found    []route.Diagnostic
 	certs    *certs.Set
 	warnings []Warning
 }
 
 func (in *inputs) compile(translate func(Snapshot, Options) Translation) compiled {
 	c := compiled{Translation: translate(in.snapshot, in.options)}
-	var diagnostics []route.Diagnostic
-	c.table, diagnostics = route.Compile(c.Spec)
+	c.table, c.found = route.Compile(c.Spec)
 	var problems []certs.Problem
 	c.certs, _, problems = certs.Build(c.Certs)
-	c.warnings = c.Explain(diagnostics, problems)
+	c.warnings = c.Explain(c.found, problems)
 	return c
+}
+
+// checkFound wants compiling to find nothing that translating should have settled.
+func (c *compiled) checkFound(t *testing.T) {
+	t.Helper()
+	for _, d := range c.found {
+		if d.Reason != route.ReasonInvalidRegex {
+			t.Errorf("compiling found what translating should have settled: %s", d)
+		}
+	}
 }
 
 // describe writes a result down. Certificates have the names of their Secrets in place of
@@ -239,6 +249,7 @@ func TestCases(t *testing.T) {
 			checkFiles(t, dir)
 			in := issuer.load(t, filepath.Join(dir, "input.yaml"))
 			first := in.compile(Translate)
+			first.checkFound(t)
 			got := in.describe(first)
 			if next := filepath.Join(dir, "next.yaml"); exists(next) {
 				in := issuer.load(t, next)

@@ -71,7 +71,7 @@ func (t *translation) use(p *plan, b *backend, r *rule) {
 // hosts that the Ingress names, and on the hosts that nobody names. It does not take what
 // is left on the hosts of others: those are not the Ingress's to answer for.
 func (t *translation) claimDefaults() {
-	if t.options.DefaultBackend != (BackendRef{}) {
+	if !t.options.DefaultBackend.IsZero() {
 		t.resolveFallback()
 	}
 	for _, p := range t.plans {

@@ -28,60 +28,49 @@ func (t Translation) Explain(d []route.Diagnostic, p []certs.Problem) []Warning 
 	return render(notes)
 }
 
-// explain finds whom a diagnostic concerns. Translating settles conflicts and looks up
-// references, so what is left is about expressions; the rest is passed on in the words of
-// the compiler, in case that it finds what was overlooked here.
-func (t Translation) explain(d route.Diagnostic) []note {
+// reasons are those of a diagnostic in the words of a warning.
+var reasons = map[string]string{
+	route.ReasonInvalidHost:       ReasonIngressRejected,
+	route.ReasonInvalidPath:       ReasonIngressRejected,
+	route.ReasonInvalidRegex:      ReasonIngressRejected,
+	route.ReasonDuplicateRoute:    ReasonPathConflict,
+	route.ReasonDuplicateCert:     ReasonHostConflict,
+	route.ReasonUnknownBackend:    ReasonServiceUnresolved,
+	route.ReasonInvalidBackend:    ReasonServiceUnresolved,
+	route.ReasonDuplicateBackend:  ReasonServiceUnresolved,
+	route.ReasonInvalidEndpoint:   ReasonServiceUnresolved,
+	route.ReasonDuplicateEndpoint: ReasonServiceUnresolved,
+	route.ReasonInvalidWeight:     ReasonServiceUnresolved,
+	route.ReasonInvalidCanary:     ReasonInvalidAnnotation,
+	route.ReasonInvalidMirror:     ReasonMirrorRejected,
+}
+
+// explain passes a diagnostic on to whom it concerns. Translating looks up references,
+// settles conflicts and checks what it reads, so regular expressions are all that is left
+// for compiling to find. Should there be more, its owner hears of it all the same.
+func (t Translation) explain(d route.Diagnostic) (notes []note) {
+	for _, ref := range t.concerned(d) {
+		notes = append(notes, note{object: ref, reason: reasons[d.Reason], text: d.Message})
+	}
+	return notes
+}
+
+// concerned finds the Ingresses that an element of the Spec came from.
+func (t Translation) concerned(d route.Diagnostic) (refs []Ref) {
 	switch {
-	case d.Kind == route.KindRoute && 0 <= d.Index && d.Index < len(t.origin.routes):
-		return []note{t.origin.routes[d.Index].explain(d)}
-	case d.Kind == route.KindBackend && 0 <= d.Index && d.Index < len(t.Spec.Backends):
-		return t.explainBackend(t.Spec.Backends[d.Index].Name, d)
-	case d.Kind == route.KindCert && 0 <= d.Index && d.Index < len(t.Spec.Certs):
-		return t.explainCert(t.Spec.Certs[d.Index].ID, d)
-	}
-	return nil
-}
-
-// explain says what is wrong with a route, its canary or its mirror. The message names the
-// route.
-func (c *claim) explain(d route.Diagnostic) note {
-	switch d.Reason {
-	case route.ReasonInvalidCanary:
-		if c.canary != nil {
-			return note{object: c.canary.ref, reason: ReasonInvalidAnnotation, text: d.Message}
-		}
-	case route.ReasonInvalidMirror:
-		return note{object: c.plan.ref, reason: ReasonMirrorRejected, text: d.Message}
-	case route.ReasonUnknownBackend:
-		return note{object: c.plan.ref, reason: ReasonServiceUnresolved, text: d.Message}
-	case route.ReasonDuplicateRoute:
-		return note{object: c.plan.ref, reason: ReasonPathConflict, text: d.Message}
-	}
-	return note{object: c.plan.ref, reason: ReasonIngressRejected, text: d.Message}
-}
-
-// explainBackend tells everybody who leads to a backend.
-func (t Translation) explainBackend(name string, d route.Diagnostic) (notes []note) {
-	for _, c := range t.origin.routes {
-		if c.Backend == name {
-			notes = append(notes, note{object: c.plan.ref, reason: ReasonServiceUnresolved, text: d.Message})
-		}
-		if c.Canary != nil && c.Canary.Backend == name {
-			notes = append(notes, note{object: c.canary.ref, reason: ReasonServiceUnresolved, text: d.Message})
+	case d.Kind == route.KindRoute && d.Reason == route.ReasonInvalidCanary && t.origin.routes[d.Index].canary != nil:
+		return []Ref{t.origin.routes[d.Index].canary.ref}
+	case d.Kind == route.KindRoute:
+		return []Ref{t.origin.routes[d.Index].plan.ref}
+	case d.Kind == route.KindCert:
+		return t.origin.secrets[t.Spec.Certs[d.Index].ID]
+	case d.Kind == route.KindBackend:
+		name := t.Spec.Backends[d.Index].Name
+		for _, c := range t.origin.routes {
+			if c.Backend == name {
+				refs = append(refs, c.plan.ref)
+			}
 		}
 	}
-	return notes
-}
-
-// explainCert tells everybody who claims a host with the material.
-func (t Translation) explainCert(id route.CertID, d route.Diagnostic) (notes []note) {
-	reason := ReasonIngressRejected
-	if d.Reason == route.ReasonDuplicateCert {
-		reason = ReasonHostConflict
-	}
-	for _, user := range t.origin.secrets[id] {
-		notes = append(notes, note{object: user, reason: reason, text: d.Message})
-	}
-	return notes
+	return refs
 }

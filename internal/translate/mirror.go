@@ -26,7 +26,7 @@ func (t *translation) addMirrors() {
 
 // mirrorOf finds the backend of the copies, nil for none.
 func (t *translation) mirrorOf(p *plan) *backend {
-	if p.mirror.backend == (BackendRef{}) || p.mirror.broken {
+	if p.mirror.backend.IsZero() || p.mirror.broken {
 		return nil
 	}
 	if p.canary.on {

@@ -1,7 +1,7 @@
 package translate
 
 import (
-	"fmt"
+	"errors"
 	"strconv"
 	"strings"
 
@@ -41,11 +41,11 @@ func portText(p networkingv1.ServiceBackendPort) string {
 func ParseBackendRef(s string) (BackendRef, error) {
 	owner, port, found := strings.Cut(s, ":")
 	if !found {
-		return BackendRef{}, fmt.Errorf("has no port: write NAMESPACE/NAME:PORT")
+		return BackendRef{}, errors.New("has no port: write NAMESPACE/NAME:PORT")
 	}
 	name, err := ParseNamespacedName(owner)
 	if err != nil {
-		return BackendRef{}, fmt.Errorf("is not NAMESPACE/NAME:PORT")
+		return BackendRef{}, errors.New("is not NAMESPACE/NAME:PORT")
 	}
 	r := BackendRef{Namespace: name.Namespace, Name: name.Name}
 	if r.Port, err = parsePort(port); err != nil {
@@ -59,27 +59,30 @@ func ParseBackendRef(s string) (BackendRef, error) {
 func ParseNamespacedName(s string) (types.NamespacedName, error) {
 	namespace, name, _ := strings.Cut(s, "/")
 	if !isObjectName(namespace) || !isObjectName(name) {
-		return types.NamespacedName{}, fmt.Errorf("is not NAMESPACE/NAME")
+		return types.NamespacedName{}, errors.New("is not NAMESPACE/NAME")
 	}
 	return types.NamespacedName{Namespace: namespace, Name: name}, nil
 }
 
+// errPort is what is wrong with the port of a reference.
+var errPort = errors.New("has a port that is neither a name nor a number from 1 to 65535")
+
 // parsePort reads a port name or a number.
 func parsePort(s string) (networkingv1.ServiceBackendPort, error) {
-	var port networkingv1.ServiceBackendPort
-	if s == "" || strings.ContainsFunc(s, func(r rune) bool { return !isNameRune(r) || r == '.' }) {
-		return port, fmt.Errorf("has a port that is neither a name nor a number from 1 to 65535")
-	}
-	if strings.ContainsFunc(s, func(r rune) bool { return r < '0' || r > '9' }) {
-		port.Name = s
-		return port, nil
-	}
 	n, err := strconv.ParseUint(s, 10, 16)
-	if err != nil || n == 0 {
-		return port, fmt.Errorf("has a port that is neither a name nor a number from 1 to 65535")
+	switch {
+	case err == nil && n != 0:
+		return networkingv1.ServiceBackendPort{Number: int32(n)}, nil
+	case !isPortName(s):
+		return networkingv1.ServiceBackendPort{}, errPort
 	}
-	port.Number = int32(n)
-	return port, nil
+	return networkingv1.ServiceBackendPort{Name: s}, nil
+}
+
+// isPortName accepts a DNS label that has a letter in it, as the API does.
+func isPortName(s string) bool {
+	return isObjectName(s) && !strings.Contains(s, ".") && strings.Trim(s, "-") == s &&
+		strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r && r <= 'z' })
 }
 
 // isObjectName accepts what can be the name of an object or namespace. It is no full

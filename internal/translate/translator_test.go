@@ -24,7 +24,7 @@ func TestTranslatorIsTranslate(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var translator Translator
 	var in inputs
-	for step := range 5000 {
+	for step := range 2000 {
 		change := mutate(rng, &in, pool)
 		in.snapshot.shuffle(rng)
 		got := in.compile(translator.Translate)
