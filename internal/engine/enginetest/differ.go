@@ -140,7 +140,7 @@ func headText(head string) string {
 }
 
 // books are the counters of a proxy that was stopped, and the records of its
-// exchanges in their order, without what time and chance decide.
+// exchanges, without what time and chance decide.
 func (p *Proxy) books() string {
 	var out strings.Builder
 	numbers := reflect.ValueOf(&p.Metrics).Elem()
@@ -167,10 +167,13 @@ func (p *Proxy) books() string {
 		all.LatencySum, canary.LatencySum = 0, 0
 		fmt.Fprintf(&out, "route %s %s: %+v, canary %+v\n", r.Host, r.Path, all, canary)
 	}
+	// Exchanges of several connections end in no order.
+	var records []string
 	for _, r := range p.records.all {
-		out.WriteString("record " + recordText(r) + "\n")
+		records = append(records, "record "+recordText(r)+"\n")
 	}
-	return out.String()
+	slices.Sort(records)
+	return out.String() + strings.Join(records, "")
 }
 
 // recordText is a record without clocks, addresses and ids that were made.

@@ -122,9 +122,7 @@ func uploadUnread(t *T) {
 	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error { e.Await(end); return ErrClose })))
 	c := p.Dial()
 	c.Send(fmt.Sprintf("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: %d\r\n\r\n", mostInSockets))
-	if _, err := pour(c, strings.Repeat("x", 64*kib)); err != nil && !isReset(err) {
-		t.Fatal(err)
-	}
+	pour(c, strings.Repeat("x", 64*kib)) // until nobody takes it, or it is answered
 	a, _ := c.Final("POST")
 	if want := "504 Gateway Timeout: the backend stopped reading the request\n"; a.Status != 504 || a.Body != want || !a.Close {
 		t.Errorf("got %+v", a)

@@ -243,7 +243,7 @@ func (g *gate) step(b []byte) int {
 		n, err := g.parser.ParseRequest(b, &g.head)
 		if err != nil {
 			g.refusal = refuse(err)
-			if !g.began && b[0] == tlsHandshake {
+			if !g.began && b[0] == tlsHandshake && g.conn == net.Conn(g.raw) {
 				g.refusal = &refusedError{*engine.ReplyTLSOnHTTP}
 			}
 			return 0

@@ -181,46 +181,45 @@ func (x *exchange) isGRPC() bool {
 	return len(value) >= len(kind) && http1.EqualFold(value[:len(kind)], kind)
 }
 
-// run goes on with the exchange; more says that it could go on at once.
+// run goes on with the exchange; more says that the connection has work at hand.
 func (x *exchange) run() (more bool) {
-	if x.c.hup && x.dependsOnClient() {
+	c, serial := x.c, x.serial
+	if c.hup && x.dependsOnClient() {
 		x.clientGone()
 		return false
 	}
-	switch x.state {
-	case xAsking, xRelaying:
-		serial := x.serial
-		more = x.pumpUpload()
-		if x.serial != serial || x.state != xAsking && x.state != xRelaying {
-			return x.goesOn(serial)
-		}
-		more = x.pumpResponse() || more
-		if x.serial != serial || x.state != xAsking && x.state != xRelaying {
-			return x.goesOn(serial)
-		}
-		x.lookAhead()
-		if x.serial != serial {
-			return false
-		}
-	case xReplying, xSkipping:
-		serial := x.serial
+	if x.state == xReplying || x.state == xSkipping {
 		x.endReply()
-		if x.serial != serial {
-			return x.goesOn(serial)
-		}
+		return x.goesOn(c, serial)
 	}
-	x.arm()
-	return more
+	if x.moves() {
+		more = x.pumpUpload()
+	}
+	if x.serial == serial && x.moves() {
+		more = x.pumpResponse() || more
+	}
+	if x.serial == serial && x.moves() {
+		x.lookAhead()
+	}
+	if x.serial == serial && x.moves() {
+		x.arm()
+		return more
+	}
+	return x.goesOn(c, serial)
 }
 
+// moves reports whether the request or its answer is on its way.
+func (x *exchange) moves() bool { return x.state == xAsking || x.state == xRelaying }
+
 // goesOn reports whether the connection has work at hand after the exchange became
-// something else: another state, or the next exchange.
-func (x *exchange) goesOn(serial uint64) bool {
+// something else: an answer of our own, a tunnel, or the next exchange. x may be
+// somebody else's by now.
+func (x *exchange) goesOn(c *conn, serial uint64) bool {
 	if x.serial == serial {
 		x.arm()
-		return x.c.state == stServing && (x.state == xReplying || x.state == xAsking || x.state == xRelaying) || x.c.state == stTunnel
+		return c.state == stTunnel || c.state == stServing && x.moves()
 	}
-	return x.c != nil && x.c.state == stHead && (!x.in.empty() || x.c.canRead())
+	return c.state == stHead && (c.x != nil && !c.x.in.empty() || c.canRead())
 }
 
 // dependsOnClient reports whether the client's end is the end of the exchange. An

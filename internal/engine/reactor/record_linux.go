@@ -35,17 +35,20 @@ func (x *exchange) describe() {
 	rec.Client = x.loop.engine.options.Trust.Client(x.c.peer, forwardedFor)
 	agent, _ := h.Field("User-Agent")
 	referer, _ := h.Field("Referer")
-	rec.Proto = "HTTP/1.1"
-	if h.Minor == 0 {
-		rec.Proto = "HTTP/1.0"
-	}
 	host := x.hostField()
 	if h.Form == http1.AbsoluteForm || h.Form == http1.AuthorityForm {
 		host = text(h.Host)
 	}
 	copyStrings(
-		[]*string{&rec.Method, &rec.Target, &rec.Host, &rec.UserAgent, &rec.Referer, &rec.RequestID, &rec.Plan.Target, &rec.Plan.Authority},
-		[]string{text(h.Method), text(h.Target), host, text(agent), text(referer), rec.RequestID, rec.Plan.Target, rec.Plan.Authority})
+		[]*string{&rec.Method, &rec.Target, &rec.Host, &rec.UserAgent, &rec.Referer, &rec.RequestID, &rec.Plan.Target, &rec.Plan.Authority, &rec.Proto},
+		[]string{text(h.Method), text(h.Target), host, text(agent), text(referer), rec.RequestID, rec.Plan.Target, rec.Plan.Authority, text(x.version())})
+}
+
+// version is the version as it was sent: what follows the target.
+func (x *exchange) version() []byte {
+	h := &x.req
+	line := x.in.b[x.begins+h.Start:]
+	return line[len(h.Method)+len(h.Target)+2:][:len("HTTP/1.1")]
 }
 
 // copyStrings copies strings into one piece of memory.
