@@ -409,6 +409,13 @@ var table = map[string]rule{
 	"bench/plans":        {layer: 4, program: true},
 
 	// Only for tests.
+	"test/terminal": {
+		layer: 0, testOnly: true,
+		imports: because{
+			"github.com/charmbracelet/x/vt": "what a program writes is read as a terminal shows it",
+			"github.com/creack/pty":         "a real pseudo-terminal",
+		},
+	},
 	"test/daemon": {
 		layer: 4, testOnly: true,
 		imports: because{

@@ -163,15 +163,27 @@ func (m *Model) pinBanner() string {
 	return strings.Join(parts, ", ")
 }
 
-// staleBanner says since when, and why, there is nothing new. Of several replicas the
-// table tells.
+// staleBanner says since when, and why, there is nothing new from a daemon that was
+// heard of before, or from one of several.
 func (m *Model) staleBanner() string {
-	if len(m.fleet.Replicas) > 1 || !m.fleet.Replicas[0].Known() {
-		return ""
+	text, more := "", 0
+	several := len(m.fleet.Replicas) > 1
+	for _, r := range m.fleet.Replicas {
+		s, stale := r.Stale(m.now, m.options.Interval)
+		switch {
+		case !stale || !several && !r.Known():
+		case text != "":
+			more++
+		default:
+			name := ""
+			if several {
+				name = r.Name + " "
+			}
+			text = fmt.Sprintf("STALE  %ssince %s (%s ago): %s", name, m.at(s.Since), tally.Span(m.now.Clock-s.Since.Clock), s.Reason)
+		}
 	}
-	s, stale := m.fleet.Replicas[0].Stale(m.now, m.options.Interval)
-	if !stale {
-		return ""
+	if more > 0 {
+		text += fmt.Sprintf("; and %d more", more)
 	}
-	return fmt.Sprintf("STALE  since %s (%s ago): %s", m.at(s.Since), tally.Span(m.now.Clock-s.Since.Clock), s.Reason)
+	return text
 }

@@ -62,14 +62,14 @@ func (k keyMap) full() [][]key.Binding {
 	return [][]key.Binding{
 		{k.up, k.down, k.pageUp, k.pageDown, k.home, k.end},
 		{k.byRate, k.byErrors, k.byLatency, k.byHost, k.filter},
-		{bind("Tab", "routes, timeline", "tab"), k.expand, k.pin, k.release},
+		{bind("Tab", "other screen", "tab"), k.expand, k.pin, k.release},
 		{k.help, k.back, k.quit, k.suspended},
 	}
 }
 
 func newHelp(s styles) help.Model {
 	h := help.New()
-	h.ShortSeparator, h.FullSeparator = "   ", "     "
+	h.ShortSeparator, h.FullSeparator = "   ", "   "
 	h.Styles = help.Styles{ShortKey: s.key, ShortDesc: s.faint, FullKey: s.key, FullDesc: s.plain, Ellipsis: s.faint}
 	return h
 }

@@ -13,6 +13,7 @@ package top
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"charm.land/bubbles/v2/help"
@@ -171,7 +172,7 @@ func (m *Model) handleTick(msg tickMsg) tea.Cmd {
 			cmds = append(cmds, m.ask(i))
 		}
 	}
-	m.refreshTimeline() // ages
+	m.refresh()
 	return tea.Batch(append(cmds, m.wait(min(time.Second, m.next-m.now.Clock)))...)
 }
 
@@ -187,12 +188,18 @@ func (m *Model) ask(replica int) tea.Cmd {
 
 func (m *Model) handleAnswer(msg answerMsg) {
 	m.now = msg.at
-	r := m.fleet.Replicas[msg.replica]
-	if msg.err != nil {
+	if r := m.fleet.Replicas[msg.replica]; msg.err != nil {
 		r.Failed(reasonOf(msg.err))
-		return
+	} else {
+		r.Answered(msg.at, msg.reading)
 	}
-	r.Answered(msg.at, msg.reading)
+	if !slices.ContainsFunc(m.fleet.Replicas, (*tally.Replica).Waiting) {
+		m.refresh() // adding replicas up is done once, when all have answered
+	}
+}
+
+// refresh brings what is drawn up to date.
+func (m *Model) refresh() {
 	m.refreshRows()
 	m.refreshTimeline()
 }

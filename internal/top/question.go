@@ -66,7 +66,7 @@ func (m *Model) askRelease() {
 		}
 		m.asking = &question{
 			replica: s.Replica, release: true,
-			words: fmt.Sprintf("Release the pin of generation %d%s, and publish the newest?", pin.Generation, m.on(s.Replica)),
+			words: fmt.Sprintf("Release generation %d%s and publish the newest?", pin.Generation, m.on(s.Replica)),
 		}
 	}
 }

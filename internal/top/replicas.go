@@ -26,7 +26,7 @@ func (m *Model) replicas() []string {
 	}
 	g := grid{
 		columns: []table.Column{
-			{Title: "REPLICA"}, {Title: "GEN", Width: 6}, {Title: "CONNS", Width: 6}, {Title: "RPS", Width: 6}, {Title: "5XX", Width: 6}, {Title: "MS", Width: 6}, {Title: "UP", Width: 7}, {},
+			{Title: "REPLICA"}, {Title: "GEN", Width: 6}, {Title: "CONNS", Width: 6}, {Title: "RPS", Width: 5}, {Title: "5XX", Width: 6}, {Title: "MS", Width: 5}, {Title: "UP", Width: 7}, {},
 		},
 		right:    []bool{false, true, true, true, true, true, true, false},
 		selected: -1,
@@ -36,11 +36,7 @@ func (m *Model) replicas() []string {
 		widest = max(widest, plain.Width(r.Name))
 	}
 	g.columns[0].Width = min(widest, m.width/3)
-	used := 2
-	for _, c := range g.columns {
-		used += c.Width + 1
-	}
-	g.columns[7].Width = max(m.width-used, 1)
+	g.columns[7].Width = max(m.room(g), 1)
 	for _, r := range all {
 		g.rows = append(g.rows, m.replicaRow(r))
 	}
@@ -74,9 +70,9 @@ func (m *Model) replicaRow(r *tally.Replica) table.Row {
 		row = table.Row{r.Name, m.generation(n), whole(n), tally.PerSecond(n.Rate), tally.ErrorShare(n.Rate), tally.Latency(n.Rate), uptime(n), ""}
 	}
 	_, pinned := r.Pin(m.now)
-	switch stale, is := r.Stale(m.now, m.options.Interval); {
-	case is:
-		row[7] = "STALE since " + m.at(stale.Since) + ": " + stale.Reason
+	switch _, stale := r.Stale(m.now, m.options.Interval); {
+	case stale:
+		row[7] = "STALE"
 	case pinned:
 		row[7] = m.style.bad.Render("PINNED")
 	}

@@ -15,7 +15,7 @@ type wants struct{ host, path, backend, canary int }
 // measure finds the widths of all rows, so that columns do not move while one
 // scrolls.
 func (m *Model) measure() {
-	w := wants{host: len("HOST"), path: len("PATH"), backend: len("BACKEND")}
+	w := wants{host: len("HOST") + 1, path: len("PATH"), backend: len("BACKEND")}
 	for _, row := range m.rows {
 		w.host = max(w.host, plain.Width(row.Host))
 		w.path = max(w.path, plain.Width(row.Path))
@@ -81,6 +81,9 @@ func (m *Model) nothing() string {
 	return "The generation on the wire has no routes."
 }
 
+// narrow is the width below which only host, path and numbers are shown.
+const narrow = 72
+
 // routesGrid are the columns of the routes, with the order marked.
 func (m *Model) routesGrid() grid {
 	title := func(text string, by tally.Order, down bool) string {
@@ -95,19 +98,19 @@ func (m *Model) routesGrid() grid {
 	g := grid{
 		columns: []table.Column{
 			{Title: title("HOST", tally.ByHost, false)}, {Title: "PATH"}, {Title: "TYPE", Width: 6}, {Title: "BACKEND"},
-			{Title: "EP", Width: 4},
-			{Title: title("RPS", tally.ByRequests, true), Width: 6},
-			{Title: title("5XX", tally.ByErrors, true), Width: 6},
-			{Title: title("MS", tally.ByLatency, true), Width: 6},
+			{Title: "EP", Width: 3},
+			{Title: title("RPS", tally.ByRequests, true), Width: 5},
+			{Title: title("5XX", tally.ByErrors, true), Width: 5},
+			{Title: title("MS", tally.ByLatency, true), Width: 5},
 			{Title: "CANARY"},
 		},
 		right: []bool{false, false, false, false, true, true, true, true, false},
 	}
-	room := m.width - 2 // the marker
-	for _, c := range g.columns {
-		room -= c.Width + 1
+	wants := m.wants
+	if m.width < narrow {
+		g.columns[2].Width, wants.backend, wants.canary = 0, 0, 0
 	}
-	widths := share(room, []int{max(m.wants.host, len("HOST▼")-2), m.wants.path, m.wants.backend, m.wants.canary}, 5)
+	widths := share(m.room(g), []int{wants.host, wants.path, wants.backend, wants.canary}, []int{2, 3, 1, 0}, []int{16, 10, 12, 8})
 	for i, column := range []int{0, 1, 3, 8} {
 		g.columns[column].Width = widths[i]
 	}

@@ -13,7 +13,7 @@ type styles struct {
 	plain, strong, faint, key lipgloss.Style
 	good, bad, change         lipgloss.Style
 	alarm, warning, question  lipgloss.Style // of whole lines
-	head, cell, selected      lipgloss.Style // of tables
+	selected                  lipgloss.Style // of a line of a table
 }
 
 func newStyles() styles {
@@ -29,8 +29,6 @@ func newStyles() styles {
 		alarm:    s().Bold(true).Foreground(lipgloss.BrightWhite).Background(lipgloss.Red),
 		warning:  s().Bold(true).Foreground(lipgloss.Black).Background(lipgloss.Yellow),
 		question: s().Bold(true).Foreground(lipgloss.Black).Background(lipgloss.Cyan),
-		head:     s().Faint(true).PaddingRight(1),
-		cell:     s().PaddingRight(1),
 		selected: s().Bold(true).Foreground(lipgloss.Cyan),
 	}
 }
@@ -40,13 +38,14 @@ func bar(style lipgloss.Style, text string, width int) string {
 	return style.Render(plain.Pad(" "+text, width))
 }
 
-// spread is a line with text at both ends. The left one gives way.
+// spread is a line with text at both ends, apart from each other. The left one gives
+// way.
 func spread(left, right string, width int) string {
-	room := width - plain.Width(right)
-	if room <= 0 {
-		return plain.Cut(left, width)
+	room := width - plain.Width(right) - 1
+	if right == "" || room <= 0 {
+		return plain.Pad(left, width)
 	}
-	return plain.Pad(left, room) + right
+	return plain.Pad(left, room) + " " + right
 }
 
 // dim is text of which nothing stands out any more.

@@ -48,7 +48,7 @@ func (m *Model) draw(g grid) []string {
 	}
 	t := table.New(
 		table.WithColumns(columns), table.WithWidth(m.width),
-		table.WithStyles(table.Styles{Header: m.style.head, Cell: m.style.cell, Selected: selected}),
+		table.WithStyles(table.Styles{Header: m.style.faint.PaddingRight(m.gap()), Cell: m.style.plain.PaddingRight(m.gap()), Selected: selected}),
 		table.WithHeight(len(rows)+1), // one is the line of titles
 	)
 	t.SetRows(rows)
@@ -58,27 +58,47 @@ func (m *Model) draw(g grid) []string {
 	return strings.Split(t.View(), "\n")
 }
 
-// share divides room among columns: each gets what it wants, and where that is too
-// much the widest give way first, down to the least.
-func share(room int, wants []int, least int) []int {
-	widths := make([]int, len(wants))
-	total := 0
-	for i, w := range wants {
-		widths[i] = min(w, max(room, 0))
-		total += widths[i]
+// gap is how far columns are apart.
+func (m *Model) gap() int {
+	if m.width >= 120 {
+		return 2
 	}
-	for total > room {
+	return 1
+}
+
+// room is what the columns of a grid with a width leave to those without one.
+func (m *Model) room(g grid) int {
+	room := m.width - 1 - m.gap() // the marker
+	for _, c := range g.columns {
+		room -= c.Width + m.gap()
+	}
+	return room
+}
+
+// share divides room among columns of texts: each gets what it wants. Where that is
+// too much, they give way in the order given, each down to what it can do with; and
+// where that is too much still, the widest gives way, until all are equally narrow.
+func share(room int, wants []int, order []int, enough []int) []int {
+	room = max(room, 0)
+	widths := make([]int, len(wants))
+	over := -room
+	for i, w := range wants {
+		widths[i] = min(w, room)
+		over += widths[i]
+	}
+	for _, i := range order {
+		gives := max(min(over, widths[i]-enough[i]), 0)
+		widths[i] -= gives
+		over -= gives
+	}
+	for ; over > 0; over-- {
 		widest := 0
 		for i, w := range widths {
 			if w > widths[widest] {
 				widest = i
 			}
 		}
-		if widths[widest] <= least {
-			return widths
-		}
 		widths[widest]--
-		total--
 	}
 	return widths
 }

@@ -57,7 +57,7 @@ func (m *Model) timelineStatus() string {
 func (m *Model) timelineHeight(body int) int {
 	rows := max(body-1, 1)
 	if m.expanded {
-		rows = min(len(m.timeline), max(rows/2, 3), rows)
+		rows = min(len(m.timeline), max(rows/2, 1))
 	}
 	return rows
 }
@@ -89,6 +89,9 @@ func (m *Model) timelineLines(height int) []string {
 		}
 	}
 	if m.expanded {
+		if m.height >= roomyHeight {
+			lines = append(lines, "")
+		}
 		lines = append(lines, m.diffLines(height-len(lines))...)
 	}
 	return lines
@@ -97,7 +100,7 @@ func (m *Model) timelineLines(height int) []string {
 func (m *Model) timelineGrid(several bool) grid {
 	g := grid{
 		columns: []table.Column{
-			{Title: "GEN", Width: 6}, {Title: "APPLIED", Width: 11}, {Title: "AGE", Width: 4}, {Title: "STATE", Width: 9}, {Title: "SUMMARY"},
+			{Title: "GEN", Width: 6}, {Title: "APPLIED", Width: 12}, {Title: "AGE", Width: 4}, {Title: "STATE", Width: 9}, {Title: "SUMMARY"},
 		},
 		right: []bool{true, false, true, false, false},
 	}
@@ -109,10 +112,7 @@ func (m *Model) timelineGrid(several bool) grid {
 		g.columns = append([]table.Column{{Title: "REPLICA", Width: min(widest, m.width/4)}}, g.columns...)
 		g.right = append([]bool{false}, g.right...)
 	}
-	room := m.width - 2
-	for _, c := range g.columns {
-		room -= c.Width + 1
-	}
+	room := m.room(g)
 	g.columns[len(g.columns)-1].Width = max(room, 1)
 	return g
 }
@@ -123,7 +123,7 @@ func (m *Model) applyTime(a *tally.Applied) string {
 	if a.Age < 20*time.Hour {
 		return at.Format("15:04:05")
 	}
-	return at.Format("02 Jan 15:04")[:min(len("02 Jan 15:04"), 12)]
+	return at.Format("02 Jan 15:04")
 }
 
 // state is the state of a generation in its colour, which the selected line has not.
@@ -150,7 +150,7 @@ func (m *Model) refreshDiff() {
 		return
 	}
 	m.diffOf = k
-	m.diff.SetContentLines(m.changes(&s.Diff))
+	m.diff.SetContentLines(append(m.wrapped("  ", s.Summary, m.style.strong), m.changes(&s.Diff)...))
 	m.diff.GotoTop()
 }
 
@@ -172,14 +172,22 @@ func (m *Model) changes(d *admin.Diff) []string {
 		{"-", "mirror", m.style.bad, d.MirrorsRemoved},
 	} {
 		for _, item := range part.items {
-			text := fmt.Sprintf("  %s %-8s %s", part.sign, part.what, plain.Clean(item))
-			if plain.Width(text) > m.width-1 {
-				text = strings.ReplaceAll(ansi.Hardwrap(text, m.width-13, true), "\n", "\n"+strings.Repeat(" ", 13))
-			}
-			for line := range strings.Lines(text) {
-				lines = append(lines, part.style.Render(strings.TrimRight(line, "\n")))
-			}
+			lines = append(lines, m.wrapped(fmt.Sprintf("  %s %-7s ", part.sign, part.what), plain.Clean(item), part.style)...)
 		}
+	}
+	return lines
+}
+
+// wrapped is a text over as many lines as it takes, with what it begins with.
+func (m *Model) wrapped(begin, text string, style lipgloss.Style) []string {
+	room := max(m.width-len(begin)-1, 1)
+	if plain.Width(text) <= room {
+		return []string{style.Render(begin + text)}
+	}
+	var lines []string
+	for line := range strings.Lines(ansi.Wrap(text, room, "")) {
+		lines = append(lines, style.Render(begin+strings.TrimRight(line, "\n")))
+		begin = strings.Repeat(" ", len(begin))
 	}
 	return lines
 }
@@ -192,17 +200,13 @@ func (m *Model) diffLines(height int) []string {
 	}
 	total := m.diff.TotalLineCount()
 	m.diff.SetWidth(m.width)
-	m.diff.SetHeight(max(height-2, 1))
+	m.diff.SetHeight(height - 1)
 	position := ""
 	if total > m.diff.Height() {
 		position = fmt.Sprintf(" %d–%d of %d lines, PgUp PgDn", m.diff.YOffset()+1, min(m.diff.YOffset()+m.diff.Height(), total), total)
 	}
 	facts := fmt.Sprintf(" %s  digest %s, %s, %s, %s", s.Title(), plain.Clean(s.Digest), plural(s.Routes, "route"), plural(s.Hosts, "host"), plural(s.Certs, "cert"))
-	lines := []string{m.style.faint.Render(spread(facts, position+" ", m.width)), "  " + m.style.strong.Render(s.Summary)}
-	if total == 0 || height < 3 {
-		return lines
-	}
-	return append(lines, strings.Split(m.diff.View(), "\n")...)
+	return append([]string{m.style.faint.Render(spread(facts, position+" ", m.width))}, strings.Split(m.diff.View(), "\n")...)
 }
 
 func plural(n int, what string) string {

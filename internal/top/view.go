@@ -10,10 +10,11 @@ import (
 	"ramjet.dev/ingress/internal/top/tally"
 )
 
-// The smallest terminal that a screen is drawn in.
+// Sizes of terminals: below the least ones no screen is drawn.
 const (
 	leastWidth  = 40
 	leastHeight = 10
+	roomyHeight = 24 // from which on an empty line is not missed
 )
 
 // View draws the screen.
@@ -26,7 +27,7 @@ func (m *Model) View() tea.View {
 // lines are exactly as many as the terminal has, none wider than it.
 func (m *Model) lines() []string {
 	if m.width < leastWidth || m.height < leastHeight {
-		return m.exactly([]string{"This terminal is too small:", fmt.Sprintf("%dx%d, and 80x24 is enough.", m.width, m.height)}, m.height)
+		return m.exactly([]string{fmt.Sprintf("%dx%d is too small,", m.width, m.height), "80x24 is enough."}, m.height)
 	}
 	lines := m.above()
 	body := m.body(m.height - len(lines) - 2) // which also settles what is visible
@@ -50,6 +51,9 @@ func (m *Model) exactly(lines []string, n int) []string {
 // leaves room for a body.
 func (m *Model) above() []string {
 	lines := append(m.title(), m.banners()...)
+	if m.height >= roomyHeight {
+		lines = append(lines, "")
+	}
 	lines = append(lines, m.replicas()...)
 	return m.exactly(lines, min(len(lines), m.height-5))
 }
@@ -96,7 +100,7 @@ func (m *Model) foot() string {
 	switch {
 	case m.asking != nil:
 		// What y means must be readable on every terminal.
-		const choice = "  y = yes, any other key = no "
+		const choice = "  y = yes, other keys = no "
 		return m.style.question.Render(spread(" "+m.asking.words, choice, m.width))
 	case m.filtering:
 		m.filter.SetWidth(max(m.width-5, 1))
@@ -129,7 +133,7 @@ func (m *Model) helpLines() []string {
 	}
 	words := []struct{ word, means string }{
 		{"RPS, 5XX", "requests, and answers from 500 up, per second"},
-		{"MS", "mean time to the first byte of the upstream's answer, in the last interval"},
+		{"MS", "mean ms to the first byte from upstream, in the last interval"},
 		{"EP", "endpoints of the backend"},
 		{"-", "not known yet, or nothing measured"},
 		{"STALE", "the daemon does not answer: the numbers are its last ones"},

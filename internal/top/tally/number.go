@@ -11,25 +11,31 @@ import (
 // unknown is written where there is no number.
 const unknown = "-"
 
-// Number writes a number in at most six columns: with a digit after the point where
+// Number writes a number in at most five columns: with a digit after the point where
 // it is small, with k, M or G where it is large.
 func Number(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) || v < 0 {
 		return unknown
 	}
-	switch {
-	case v < 99.95:
+	if v < 99.95 {
 		return strconv.FormatFloat(v, 'f', 1, 64)
-	case v < 99999.5:
-		return strconv.FormatFloat(v, 'f', 0, 64)
 	}
-	for _, unit := range []string{"k", "M", "G", "T"} {
-		if v /= 1000; v < 999.95 {
-			return strconv.FormatFloat(v, 'f', 1, 64) + unit
-		}
+	unit := 0
+	for limit := 99999.5; v >= limit && unit < len(units)-1; limit = 999.5 {
+		v /= 1000
+		unit++
 	}
-	return ">999T"
+	digits := 0
+	if unit > 0 && v < 99.95 {
+		digits = 1
+	}
+	if v >= 99999.5 {
+		return "huge"
+	}
+	return strconv.FormatFloat(v, 'f', digits, 64) + units[unit]
 }
+
+var units = []string{"", "k", "M", "G", "T"}
 
 // Whole writes a number of things.
 func Whole(v float64) string {
