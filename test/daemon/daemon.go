@@ -24,13 +24,13 @@ import (
 // waiting this long.
 const Patience = 30 * time.Second
 
-// binary is the program under test, set by Main.
-var binary string
+// programs is the folder with the programs under test, set by Main.
+var programs string
 
-// Main is the TestMain of a package that uses this one: it builds the daemon and
-// removes it after the tests.
-func Main(m *testing.M) {
-	code, err := run(m)
+// Main is the TestMain of a package that uses this one: it builds the daemon, and
+// the programs of more packages if there are any, and removes them after the tests.
+func Main(m *testing.M, more ...string) {
+	code, err := run(m, more)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -38,23 +38,29 @@ func Main(m *testing.M) {
 	os.Exit(code)
 }
 
-func run(m *testing.M) (code int, err error) {
+// Program is the path of a program that Main has built.
+func Program(name string) string { return filepath.Join(programs, name) }
+
+func run(m *testing.M, more []string) (code int, err error) {
 	dir, err := os.MkdirTemp("", "ramjet-test-")
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	binary = filepath.Join(dir, "ramjet-ingressd")
-	build := exec.Command("go", "build", "-o", binary, "ramjet.dev/ingress/cmd/ramjet-ingressd")
+	programs = dir
+	args := append([]string{"build", "-o", dir + string(filepath.Separator), "ramjet.dev/ingress/cmd/ramjet-ingressd"}, more...)
+	build := exec.Command("go", args...)
 	build.Stdout, build.Stderr = os.Stderr, os.Stderr
 	if err := build.Run(); err != nil {
-		return 0, fmt.Errorf("build the daemon: %w", err)
+		return 0, fmt.Errorf("build the programs: %w", err)
 	}
 	return m.Run(), nil
 }
 
 // Setup says how to start a child. The zero value is a daemon without arguments.
 type Setup struct {
+	// Program is the name of the program, "" for the daemon.
+	Program string
 	// Args are the arguments, without the name of the program.
 	Args []string
 	// Env are variables, NAME=value. None of the test's own RAMJET_ variables is
@@ -86,7 +92,11 @@ type Child struct {
 func Start(t testing.TB, s Setup) *Child {
 	t.Helper()
 	c := &Child{t: t, Out: newLines(), Log: newLines(), exited: make(chan struct{})}
-	c.cmd = exec.Command(binary, s.Args...)
+	name := s.Program
+	if name == "" {
+		name = "ramjet-ingressd"
+	}
+	c.cmd = exec.Command(Program(name), s.Args...)
 	c.cmd.Dir = s.Dir
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "RAMJET_") {
@@ -114,7 +124,7 @@ func Start(t testing.TB, s Setup) *Child {
 		_ = c.cmd.Process.Kill() // it may be gone already
 		<-c.exited
 		if t.Failed() {
-			t.Logf("the daemon was started with %q and wrote:\n%s%s", s.Args, c.Out, c.Log)
+			t.Logf("%s was started with %q and wrote:\n%s%s", name, s.Args, c.Out, c.Log)
 		}
 	})
 	return c

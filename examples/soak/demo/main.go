@@ -11,7 +11,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -58,27 +57,25 @@ func serve(stop context.Context, version string, port int) error {
 	if version == "v5" {
 		handler = http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	}
-	listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+	var plain net.ListenConfig
+	plain.SetMultipathTCP(false) // its listeners cannot be shut down, see takeLast
+	l, err := plain.Listen(stop, "tcp", fmt.Sprintf("127.0.0.1:%d", port))
 	if err != nil {
 		return err
 	}
+	listener := l.(*net.TCPListener)
 	log.Printf("%s: listening on %s", version, listener.Addr())
-	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
+	unanswered := newFresh()
+	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ConnState: unanswered.note}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
 	select {
-	case err := <-failed:
+	case err := <-served:
 		return err
 	case <-stop.Done():
 	}
 	log.Printf("%s: finishing what is in flight", version)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := server.Shutdown(ctx); err != nil {
-		return err
-	}
-	if err := <-failed; !errors.Is(err, http.ErrServerClosed) {
-		return err
-	}
-	return nil
+	return drain(ctx, server, listener, served, unanswered)
 }

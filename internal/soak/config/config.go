@@ -47,6 +47,8 @@ type Config struct {
 
 	Readiness Readiness
 	Restart   Restart
+	// Overlap is how long the release before serves on once the next one is ready.
+	Overlap time.Duration
 	// StopGrace is how long a release has between SIGTERM and SIGKILL.
 	StopGrace time.Duration
 

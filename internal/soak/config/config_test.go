@@ -20,10 +20,10 @@ func TestGood(t *testing.T) {
 		}
 		r := c.Readiness
 		return fmt.Sprintf("stateDir %s\nbaseline %s\ncommand %q\ndir %s\nenv %q\nports %v\noutputDir %q\n"+
-			"ready http=%q tcp=%v command=%q interval=%v timeout=%v deadline=%v\nrestart %v to %v\nstopGrace %v\nwindow %v maxRestarts %d\n",
+			"ready http=%q tcp=%v command=%q interval=%v timeout=%v deadline=%v\nrestart %v to %v\noverlap %v stopGrace %v\nwindow %v maxRestarts %d\n",
 			c.StateDir, c.Baseline, c.Command, c.Dir, c.Env, c.Ports, c.OutputDir,
 			r.HTTPPath, r.TCP, r.Command, r.Interval, r.Timeout, r.Deadline, c.Restart.Backoff, c.Restart.Max,
-			c.StopGrace, c.Window, c.MaxRestarts)
+			c.Overlap, c.StopGrace, c.Window, c.MaxRestarts)
 	})
 }
 

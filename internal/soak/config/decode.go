@@ -21,7 +21,7 @@ type decoder struct {
 
 func (d *decoder) config(root *yaml.Node) {
 	o, ok := d.Object(root, "a config", "", "stateDir", "baseline", "command", "dir", "env", "ports", "outputDir",
-		"readiness", "restart", "stopGrace", "window", "maxRestarts")
+		"readiness", "restart", "overlap", "stopGrace", "window", "maxRestarts")
 	if !ok {
 		return
 	}
@@ -35,6 +35,7 @@ func (d *decoder) config(root *yaml.Node) {
 	d.release(o)
 	d.readiness(o)
 	d.restart(o)
+	d.out.Overlap = o.Duration("overlap", 0, time.Hour, time.Second)
 	d.out.StopGrace = o.Duration("stopGrace", 0, longest, 10*time.Second)
 	d.out.Window = o.Duration("window", time.Millisecond, longest, 30*time.Second)
 	d.out.MaxRestarts = o.Number("maxRestarts", 0, maxRestarts, 2)

@@ -13,7 +13,7 @@ func Next(w World, nowMS uint64) Move {
 	if w.Book.Idle {
 		return Move{Note: &probation.Entry{Kind: probation.EntryResumed, TS: nowMS, Version: w.Book.State.Current}}
 	}
-	return Move{Start: w.starts(nowMS), Stop: w.stops(), WakeMS: w.wake(nowMS)}
+	return Move{Start: w.starts(nowMS), Stop: w.stops(nowMS), WakeMS: w.wake(nowMS)}
 }
 
 // news is what the kernel has to be told, the oldest first: a death in the window
@@ -121,12 +121,12 @@ func (w World) starts(nowMS uint64) []Start {
 }
 
 // stops are the processes that nobody needs any more. What was ready and is not
-// wanted serves on until the current release is ready.
-func (w World) stops() []int {
+// wanted serves on until the current release is ready, and the overlap over.
+func (w World) stops(nowMS uint64) []int {
 	var all []int
 	s := w.Book.State
 	current, runs := w.of(s.Current)
-	covered := runs && current.Phase == Ready
+	covered := runs && current.Phase == Ready && nowMS >= current.ReadyMS+w.OverlapMS
 	for _, p := range w.Processes {
 		wanted := p.Version == s.Current || p.Version == s.Starting
 		switch {
@@ -153,8 +153,11 @@ func (w World) wake(nowMS uint64) uint64 {
 	if s.Starting != "" {
 		at(w.Book.StartingMS + w.DeadlineMS)
 	}
-	if p, ok := w.of(s.Current); ok && p.Phase == Starting {
+	switch p, ok := w.of(s.Current); {
+	case ok && p.Phase == Starting:
 		at(p.StartedMS + w.DeadlineMS)
+	case ok && nowMS < p.ReadyMS+w.OverlapMS:
+		at(p.ReadyMS + w.OverlapMS)
 	}
 	if !w.exists(s.Current) && w.NotBeforeMS > nowMS {
 		at(w.NotBeforeMS)

@@ -64,8 +64,13 @@ func processesOf(t *testing.T, list string) (all []Process) {
 		phase, at, _ := strings.Cut(f[3], "@")
 		p.Phase = map[string]Phase{"starting": Starting, "ready": Ready, "stopping": Stopping, "gone": Gone}[phase]
 		ms, _ := strconv.ParseUint(at, 10, 64)
-		if p.StartedMS = ms; p.Phase == Gone {
+		switch p.Phase {
+		case Gone:
 			p.GoneMS = ms
+		case Ready:
+			p.ReadyMS = ms
+		default:
+			p.StartedMS = ms
 		}
 		all = append(all, p)
 	}
@@ -147,6 +152,10 @@ func TestNext(t *testing.T) {
 			processes: "1 v1 :1 starting@590, 2 v2 :2 starting@110", now: 610, want: "stop 2, wake @1090"},
 
 		{name: "promoted, the old one is stopped", book: soaking, processes: "1 v1 :1 ready, 2 v2 :2 ready", now: 210, want: "stop 1, wake @1200"},
+		{name: "unless they are to overlap", book: soaking, processes: "1 v1 :1 ready, 2 v2 :2 ready@200", now: 210,
+			with: func(w *World) { w.OverlapMS = 50 }, want: "wake @250"},
+		{name: "which ends", book: soaking, processes: "1 v1 :1 ready, 2 v2 :2 ready@200", now: 250,
+			with: func(w *World) { w.OverlapMS = 50 }, want: "stop 1, wake @1200"},
 		{name: "the window is waited for", book: soaking, processes: "2 v2 :2 ready", now: 1199, want: "wake @1200"},
 		{name: "and closes", book: soaking, processes: "2 v2 :2 ready", now: 1200, want: "event tick  @1200"},
 		{name: "a death in the window counts although it is told late", book: soaking, processes: "2 v2 :2 gone@1199", now: 2000,

@@ -6,9 +6,9 @@ type Record struct {
 	Line      int
 	Version   string
 	Port      int
-	Ready     bool // it was seen ready
-	Stopping  bool // it was asked to stop
-	StartedMS uint64
+	Ready     bool   // it was seen ready
+	Stopping  bool   // it was asked to stop
+	StartedMS uint64 // 0 if it is not known: its time to become ready then begins now
 	// Alive is set if it still runs.
 	Alive bool
 	// Reboot is set if the machine was started since: that it is gone is not its
@@ -32,11 +32,14 @@ func Recover(b Book, records []Record, nowMS uint64) Found {
 	var f Found
 	for _, r := range records {
 		p := Process{Line: r.Line, Version: r.Version, Port: r.Port, StartedMS: r.StartedMS}
+		if p.StartedMS == 0 {
+			p.StartedMS = nowMS
+		}
 		asked := b.lineFor(r.Version)
 		switch {
 		case r.Alive:
 			if r.Ready {
-				p.Phase = Ready
+				p.Phase, p.ReadyMS = Ready, nowMS
 			}
 			// To be stopped, once more: whoever asked it may not have lived to see it
 			// through.

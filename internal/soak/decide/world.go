@@ -49,8 +49,8 @@ type Process struct {
 	// Counted is set when the ledger counts it as dead although it runs: it was not
 	// ready in time, and is to be stopped.
 	Counted bool
-	// StartedMS and GoneMS are milliseconds since the epoch.
-	StartedMS, GoneMS uint64
+	// StartedMS, ReadyMS and GoneMS are milliseconds since the epoch.
+	StartedMS, ReadyMS, GoneMS uint64
 }
 
 // World is all that matters for the next move.
@@ -62,6 +62,9 @@ type World struct {
 	Ports []int
 	// DeadlineMS is how long a release may take from its start until it is ready.
 	DeadlineMS uint64
+	// OverlapMS is how long what served before serves on once the current release is
+	// ready: a request may have found the new one not yet there.
+	OverlapMS uint64
 	// NotBeforeMS is when the current release may be started again.
 	NotBeforeMS uint64
 

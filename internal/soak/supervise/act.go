@@ -134,7 +134,7 @@ func (s *supervisor) ready(r *running) {
 	if r.Phase != decide.Starting || s.running[r.Line] != r {
 		return
 	}
-	r.Phase = decide.Ready
+	r.Phase, r.ReadyMS = decide.Ready, s.clock.now()
 	s.saveRecords()
 	s.Log.Info("ready", "version", r.Version, "line", r.Line, "port", r.Port, "after", ms(s.clock.now()-r.StartedMS).String())
 }

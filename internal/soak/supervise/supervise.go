@@ -290,7 +290,7 @@ func (s *supervisor) calm() bool {
 func (s *supervisor) world() decide.World {
 	w := decide.World{
 		Book: s.book, Ports: s.Config.Ports, DeadlineMS: uint64(s.Config.Readiness.Deadline / time.Millisecond),
-		NotBeforeMS: s.notBeforeMS, Closing: s.closing, Abandon: s.abandon, EndNow: s.endNow,
+		OverlapMS: uint64(s.Config.Overlap / time.Millisecond), NotBeforeMS: s.notBeforeMS, Closing: s.closing, Abandon: s.abandon, EndNow: s.endNow,
 	}
 	for _, line := range s.lines() {
 		w.Processes = append(w.Processes, s.running[line].Process)

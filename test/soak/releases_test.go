@@ -1,0 +1,150 @@
+//go:build e2e
+
+package soak
+
+import (
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"ramjet.dev/ingress/internal/soak/control"
+)
+
+// TestCandidateThatCrashes: within its window the release before serves again by
+// itself, the ledger says why, and the deploy has failed.
+func TestCandidateThatCrashes(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.wants(1, "v2 was rolled back to v1: it died 3 times within its window of 60 s", "deploy", s.config, "v2")
+	s.serves("v1")
+	s.wantEvents(0, "serving v1", "starting v2", "promoted v2", "restarting v2", "restarting v2", "rolled_back v2")
+	last := s.entries()[5]
+	if last.Reason != "restart_budget_exceeded" || last.To != "v1" || last.Exits != 3 {
+		t.Errorf("the ledger does not say why: %s", last)
+	}
+
+	// Nothing is tried again by itself, whoever supervises.
+	s.super.Signal(syscall.SIGTERM)
+	if status := s.super.Exit(); status != 0 {
+		t.Errorf("stopped with status %d", status)
+	}
+	s.run()
+	s.serves("v1")
+	s.kill()
+	s.run()
+	s.serves("v1")
+	s.wantEvents(6, "stopped v1", "resumed v1")
+
+	// Asked for again, it gets a fresh window with a fresh budget.
+	s.wants(1, "it died 3 times", "deploy", s.config, "v2")
+	s.serves("v1")
+	s.wantEvents(8, "starting v2", "promoted v2", "restarting v2", "restarting v2", "rolled_back v2")
+	s.wants(1, "there is no way back to v2", "rollback", s.config, "v2")
+}
+
+// TestCandidateThatSurvives is confirmed by a timer: nothing else happens.
+func TestCandidateThatSurvives(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{window: 1500 * time.Millisecond, deadline: 3 * time.Second})
+	s.run()
+	before := s.serves("v1")
+	s.wants(0, "v3 is confirmed, after 0 restarts", "deploy", s.config, "v3")
+	s.wantEvents(0, "serving v1", "starting v3", "promoted v3", "confirmed v3")
+	entries := s.entries()
+	if lived := entries[3].TS - entries[2].TS; lived < 1500 {
+		t.Errorf("confirmed after %d ms of 1500", lived)
+	}
+	if p := s.serves("v3"); p.Port == before.Port {
+		t.Errorf("v3 took the port %d of v1 and cannot have overlapped with it", p.Port)
+	}
+	s.wants(0, "v3 serves already", "deploy", s.config, "v3")
+
+	// A release that never gets ready is not promoted; what serves is not touched.
+	serving := s.serves("v3")
+	s.wants(1, "v4 was not promoted: it was not ready by its deadline", "deploy", s.config, "v4")
+	if after := s.serves("v3"); after.PID != serving.PID {
+		t.Errorf("v3 is process %d now, was %d", after.PID, serving.PID)
+	}
+	// One that dies first is not either, and nobody waits for the deadline.
+	s.touch("broken-v6", true)
+	s.wants(1, "v6 was not promoted: it died before it was ready", "deploy", s.config, "v6")
+	s.wantEvents(4, "starting v4", "readiness_failed v4", "starting v6", "readiness_failed v6")
+
+	// After the window an operator goes back without a new one.
+	s.wants(0, "v1 is ready and serves", "rollback", s.config)
+	s.serves("v1")
+	s.wants(1, "v1 serves after a rollback already", "rollback", s.config)
+	s.wants(1, "there is no way back to v3", "rollback", s.config, "v3")
+	if st := s.status(); st.State != "rolled_back" || st.WindowLeftMS != 0 {
+		t.Errorf("going back opened a window: %+v", st)
+	}
+}
+
+// TestRollbackInTheWindow ends a candidate at once.
+func TestRollbackInTheWindow(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.wants(0, "v3 serves, and is on probation", "deploy", "--detach", s.config, "v3")
+	s.serves("v3")
+	s.wants(1, "there is no way back to v9: it is not among the earlier confirmed releases", "rollback", s.config, "v9")
+	s.wants(0, "v1 is ready and serves", "rollback", s.config)
+	s.serves("v1")
+	e := s.entries()
+	if last := e[len(e)-1]; last.Reason != "operator" || last.To != "v1" || last.Version != "v3" {
+		t.Errorf("the ledger says %s", last)
+	}
+}
+
+// TestHangingRelease: SIGTERM does not impress it, so it is killed after the grace.
+func TestHangingRelease(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{window: time.Second, deadline: 3 * time.Second, grace: 200 * time.Millisecond})
+	s.run()
+	s.serves("v1")
+	s.wants(1, "v5 was not promoted: it was not ready by its deadline", "deploy", s.config, "v5")
+	s.super.Log.Wait(t, `"status":"signal: killed"`)
+	s.serves("v1")
+}
+
+// TestLastGoodThatDoesNotStart is tried again and again; the broken candidate is never
+// started in its place.
+func TestLastGoodThatDoesNotStart(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.touch("broken-v1", true)
+	s.wants(1, "v2 was rolled back to v1", "deploy", s.config, "v2")
+	s.super.Log.Wait(t, "the last good release does not stay up")
+	tries := func() int {
+		n := 0
+		for _, e := range s.events(0) {
+			if e == "restarted v1" {
+				n++
+			}
+		}
+		return n
+	}
+	s.until("five tries", func(st control.Status) bool {
+		for _, p := range st.Processes {
+			if p.Version != "v1" {
+				t.Fatalf("%s runs: %+v", p.Version, st)
+			}
+		}
+		return tries() >= 5
+	})
+	s.kill()
+	s.run()
+	s.touch("broken-v1", false)
+	s.serves("v1")
+	broken := slices.Index(s.events(0), "rolled_back v2")
+	if strings.Contains(strings.Join(s.events(broken+1), ","), "v2") {
+		t.Errorf("v2 came back: %q", s.events(broken+1))
+	}
+}
