@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race slow e2e interop bench soak-bench fuzz lint clean
+.PHONY: help demo build test check race slow e2e soak interop bench soak-bench fuzz lint clean
 
 # The version of the one tool that is not part of Go. It is built from source at
 # its first use, which takes a minute or two, and kept in .cache.
@@ -13,7 +13,7 @@ GOLANGCI := .cache/golangci-lint-$(GOLANGCI_VERSION)
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 FUZZRUNS ?= 200000x
 # All build tags of tests; make vet and make lint look at these files too.
-TAGS := e2e,interop,cluster
+TAGS := e2e,interop,soak,cluster
 # The race detector needs a C compiler.
 RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
 
@@ -41,8 +41,11 @@ race: ## go test ./... with the race detector
 slow: ## the suite of the engines with ten times the repetitions (about a minute)
 	RAMJET_SLOW=1 go test $(RACE) -count=1 -timeout 20m ./internal/engine/...
 
-e2e: ## the real binary as a child process (about half a minute)
-	go test -tags e2e -count=1 ./test/e2e
+e2e: ## the real binaries as child processes (about a minute)
+	go test -tags e2e -count=1 ./test/e2e ./test/soak
+
+soak: ## supervisors killed at 200 instants, full disks (mounts need root; about three minutes)
+	go test -tags e2e,soak -count=1 -timeout 30m -v -run 'Killed200|DiskFull' ./test/soak
 
 interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
 	go test -tags interop -count=1 ./test/interop

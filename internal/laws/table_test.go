@@ -403,7 +403,12 @@ var table = map[string]rule{
 	},
 
 	// Beside the product.
-	"examples/soak/demo": {layer: 4, program: true},
+	"examples/soak/demo": {
+		layer: 4, program: true,
+		imports: because{
+			"golang.org/x/sys/unix": "it takes the last connections of its listener, to stop without a gap",
+		},
+	},
 	"bench/gauge":        {layer: 4, program: true},
 	"bench/mirrors":      {layer: 4, program: true},
 	"bench/plans":        {layer: 4, program: true},
