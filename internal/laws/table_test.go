@@ -409,9 +409,9 @@ var table = map[string]rule{
 			"golang.org/x/sys/unix": "it takes the last connections of its listener, to stop without a gap",
 		},
 	},
-	"bench/gauge":        {layer: 4, program: true},
-	"bench/mirrors":      {layer: 4, program: true},
-	"bench/plans":        {layer: 4, program: true},
+	"bench/gauge":   {layer: 4, program: true},
+	"bench/mirrors": {layer: 4, program: true},
+	"bench/plans":   {layer: 4, program: true},
 
 	// Only for tests.
 	"test/terminal": {
