@@ -11,9 +11,9 @@ type history struct {
 
 func (h history) list() []string { return slices.Clone(h.names[:h.n]) }
 
-// push puts a release in front; the oldest falls out of a full history.
+// push puts a release in front that is not there; the oldest falls out of a full
+// history.
 func (h *history) push(version string) {
-	h.drop(version)
 	h.n = min(h.n+1, len(h.names))
 	copy(h.names[1:h.n], h.names[:h.n-1])
 	h.names[0] = version
@@ -27,7 +27,7 @@ func (h *history) drop(version string) {
 	}
 }
 
-// cut takes a release out, and all that became good after it.
+// cut takes a release out that is there, and all that became good after it.
 func (h *history) cut(version string) {
 	i := h.index(version)
 	left := copy(h.names[:], h.names[i+1:h.n])

@@ -41,9 +41,8 @@ func (s *State) brake(out []Entry, e Event) []Entry {
 // After a rollback an unnamed release is refused: the operator and the kernel may
 // have acted in the same second, and two steps back were not what either meant.
 func (s *State) target(wanted string) (to string, refused Reason) {
-	soaking := s.Phase == PhaseSoaking
 	switch {
-	case soaking && (wanted == "" || wanted == s.LastGood):
+	case s.Phase == PhaseSoaking && (wanted == "" || wanted == s.LastGood):
 		if s.LastGood == "" {
 			return "", ReasonNoneEarlier
 		}
@@ -54,7 +53,7 @@ func (s *State) target(wanted string) (to string, refused Reason) {
 		return "", ReasonNoneEarlier
 	case wanted == "":
 		return s.earlier.names[0], ""
-	case !soaking && wanted == s.Current:
+	case wanted == s.Current: // also of a candidate that was good before: it is on probation
 		return "", ReasonIsCurrent
 	case s.earlier.index(wanted) < 0:
 		return "", ReasonNotGood
