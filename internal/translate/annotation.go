@@ -104,12 +104,3 @@ var rowsByKey = func() map[string]*row {
 	}
 	return m
 }()
-
-// bareKeys are the keys of the rows without their prefixes.
-var bareKeys = func() (keys []string) {
-	for _, r := range rows {
-		_, bare, _ := strings.Cut(r.key, "/")
-		keys = append(keys, bare)
-	}
-	return keys
-}()

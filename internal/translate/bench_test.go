@@ -172,3 +172,33 @@ func BenchmarkIngressChange(b *testing.B) {
 		return s
 	})
 }
+
+// BenchmarkHostile is one Ingress that is as large as it can be and as wrong: thousands
+// of hosts, of ports that a Service does not have, and of warnings.
+func BenchmarkHostile(b *testing.B) {
+	const size = 10000
+	s, o := Snapshot{}, Options{Class: "ramjet"}
+	ing := benchIngress("prod", "x.test", 0, 0)
+	ing.Spec.IngressClassName = nil
+	ing.Annotations = map[string]string{classAnnotation: "ramjet"}
+	prefix := networkingv1.PathTypePrefix
+	backend := &networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "gone"}}
+	ing.Spec.Rules, ing.Spec.DefaultBackend = nil, backend
+	for i := range size {
+		ing.Annotations[fmt.Sprintf("%sunknown-%d", nginxPrefix, i)] = "x"
+		port := networkingv1.ServiceBackendPort{Number: int32(i + 1000)}
+		ing.Spec.Rules = append(ing.Spec.Rules, networkingv1.IngressRule{
+			Host: fmt.Sprintf("host-%d.test", i),
+			IngressRuleValue: networkingv1.IngressRuleValue{HTTP: &networkingv1.HTTPIngressRuleValue{Paths: []networkingv1.HTTPIngressPath{{
+				Path: "/x", PathType: &prefix,
+				Backend: networkingv1.IngressBackend{Service: &networkingv1.IngressServiceBackend{Name: "web", Port: port}},
+			}}}},
+		})
+	}
+	s.Ingresses = []*networkingv1.Ingress{ing}
+	s.Services = []*corev1.Service{{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "web"}, Spec: corev1.ServiceSpec{Ports: []corev1.ServicePort{{Port: 80}}}}}
+	b.ReportAllocs()
+	for b.Loop() {
+		Translate(s, o)
+	}
+}

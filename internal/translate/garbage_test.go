@@ -160,7 +160,7 @@ func checkGarbage(t *testing.T, seed uint64) {
 }
 
 func TestGarbage(t *testing.T) {
-	for seed := range uint64(1000) {
+	for seed := range uint64(300) {
 		checkGarbage(t, seed)
 	}
 }

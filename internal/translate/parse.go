@@ -66,15 +66,25 @@ func parsePercent(s string) (int, error) {
 	return n, nil
 }
 
-func parseText(s string) (string, error) { return s, nil }
+// maxText bounds a value that is compared with what requests have. No header is longer.
+const maxText = 8 << 10
+
+func parseText(s string) (string, error) {
+	if len(s) > maxText {
+		return "", fmt.Errorf("is longer than %d bytes", maxText)
+	}
+	return s, nil
+}
 
 // parseToken takes the name of a header field or cookie (RFC 9110 §5.6.2), or nothing.
 func parseToken(s string) (string, error) {
-	if strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !strings.ContainsRune(tokenRunes, r) }) {
+	if len(s) > maxToken || strings.ContainsFunc(s, func(r rune) bool { return r >= 0x80 || !strings.ContainsRune(tokenRunes, r) }) {
 		return "", errors.New("is not a name that a header or cookie can have")
 	}
 	return s, nil
 }
+
+const maxToken = 256 // bytes
 
 const tokenRunes = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-.^_`|~"
 
@@ -87,7 +97,7 @@ func parsePattern(s string) (string, error) {
 }
 
 func parseHost(s string) (string, error) {
-	if _, ok := route.NormalizeHost(s); s != "" && !ok {
+	if _, ok := route.NormalizeHost(s); s != "" && !ok || len(s) > maxObjectName {
 		return "", errors.New("is not a host")
 	}
 	return s, nil

@@ -2,6 +2,7 @@ package translate
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	networkingv1 "k8s.io/api/networking/v1"
@@ -18,7 +19,8 @@ type plan struct {
 	created int64  // as route.RouteSpec has it
 	settings
 	rules []rule
-	// hosts are the hosts of all rules in normal form, each once, "" for no host.
+	// hosts are the hosts of all rules in normal form, "" for no host. This list and the
+	// next two are sorted and have each host once.
 	hosts []string
 	// bare are those that a rule names without a path that could be a route: their
 	// requests must not be left to a wildcard host, which may be somebody else's.
@@ -59,6 +61,7 @@ func readIngress(ing *networkingv1.Ingress) *plan {
 	for i := range ing.Spec.Rules {
 		p.readRule(&ing.Spec.Rules[i])
 	}
+	p.hosts, p.bare, p.pathless = sortedOnce(p.hosts), sortedOnce(p.bare), sortedOnce(p.pathless)
 	if ing.Spec.DefaultBackend != nil {
 		target := targetOf(ing.Namespace, ing.Spec.DefaultBackend)
 		p.fallback = &target
@@ -95,15 +98,15 @@ func (p *plan) readRule(r *networkingv1.IngressRule) {
 		p.note(ReasonIngressRejected, "", "host "+quoted(r.Host)+" "+inner(err)+"; its rules are not served")
 		return
 	}
-	p.hosts = appendNew(p.hosts, key.Host)
+	p.hosts = append(p.hosts, key.Host)
 	if r.HTTP == nil || len(r.HTTP.Paths) == 0 {
-		p.bare = appendNew(p.bare, key.Host)
-		p.pathless = appendNew(p.pathless, key.Host)
+		p.bare = append(p.bare, key.Host)
+		p.pathless = append(p.pathless, key.Host)
 		return
 	}
 	for i := range r.HTTP.Paths {
 		if !p.readPath(key.Host, &r.HTTP.Paths[i]) {
-			p.bare = appendNew(p.bare, key.Host)
+			p.bare = append(p.bare, key.Host)
 		}
 	}
 }
@@ -223,11 +226,8 @@ func inner(err error) string {
 	return err.Error()
 }
 
-func appendNew(list []string, s string) []string {
-	for _, have := range list {
-		if have == s {
-			return list
-		}
-	}
-	return append(list, s)
+// sortedOnce sorts a list and leaves each element once.
+func sortedOnce(list []string) []string {
+	slices.Sort(list)
+	return slices.Compact(list)
 }

@@ -44,6 +44,12 @@ type Promotion struct {
 
 // promotions lists the canaries that are to be promoted.
 func (t *translation) promotions() []Promotion {
+	joined := map[*plan][]int{}
+	for i, c := range t.routes {
+		if c.Canary != nil && c.canary.promote.on {
+			joined[c.canary] = append(joined[c.canary], i)
+		}
+	}
 	var list []Promotion
 	for _, p := range t.plans {
 		if !p.canary.on || !p.promote.on {
@@ -52,13 +58,9 @@ func (t *translation) promotions() []Promotion {
 		promotion := Promotion{
 			Ingress: p.ref, Policy: p.promote.AutoPromote,
 			Weight: p.canary.weight, WeightTotal: p.canary.total,
+			Routes: joined[p],
 		}
-		promotion.Policy.Steps = slices.Clone(promotion.Policy.Steps)
-		for i, c := range t.routes {
-			if c.Canary != nil && c.canary == p {
-				promotion.Routes = append(promotion.Routes, i)
-			}
-		}
+		promotion.Policy.Steps = slices.Clone(promotion.Policy.Steps) // the default is one list for all
 		list = append(list, promotion)
 	}
 	slices.SortFunc(list, func(a, b Promotion) int {

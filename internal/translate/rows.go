@@ -58,6 +58,7 @@ var rows = []row{
 	}, parseToken, func(s *settings) *string { return &s.canary.header }),
 	field(row{
 		key: keyHeaderValue, form: "a value", needs: keyHeader,
+		outcome: noRequests, spoil: breakCanary,
 		doc: "requests whose header has this value go to the canary; `always` and `never` lose their meaning",
 	}, parseText, func(s *settings) *string { return &s.canary.value }),
 	field(row{

@@ -29,12 +29,18 @@ type service struct {
 	object  *corev1.Service // nil for one that does not exist
 	slices  []*discoveryv1.EndpointSlice
 	answers []answer
+	index   map[question]*backend // the same, once they are many
 }
 
-// answer is the backend that a reference leads to.
+// question is what a reference asks of a Service.
+type question struct {
+	port  networkingv1.ServiceBackendPort
+	fault string // of the reference
+}
+
+// answer is the backend that the question leads to.
 type answer struct {
-	port    networkingv1.ServiceBackendPort
-	fault   string // of the reference
+	question
 	backend *backend
 }
 
@@ -94,16 +100,48 @@ func (s *services) resolve(to *target) *backend {
 		svc = &service{}
 		s.byName[name] = svc
 	}
-	for _, a := range svc.answers {
-		if a.port == to.Port && a.fault == to.fault {
-			return a.backend
-		}
+	asked := question{to.Port, to.fault}
+	if b := svc.answer(asked); b != nil {
+		return b
 	}
 	b := s.look(svc, to)
-	svc.answers = append(svc.answers, answer{to.Port, to.fault, b})
+	if svc.answer(asked) == nil {
+		svc.remember(asked, b)
+	}
 	return b
 }
 
+// answer returns what was answered before, nil for nothing.
+func (svc *service) answer(asked question) *backend {
+	if svc.index != nil {
+		return svc.index[asked]
+	}
+	for _, a := range svc.answers {
+		if a.question == asked {
+			return a.backend
+		}
+	}
+	return nil
+}
+
+// remember keeps an answer. Nearly every Service is asked for one port or two; one that
+// is asked for thousands must not cost their square.
+func (svc *service) remember(asked question, b *backend) {
+	const few = 8
+	svc.answers = append(svc.answers, answer{asked, b})
+	switch {
+	case svc.index != nil:
+		svc.index[asked] = b
+	case len(svc.answers) > few:
+		svc.index = map[question]*backend{}
+		for _, a := range svc.answers {
+			svc.index[a.question] = a.backend
+		}
+	}
+}
+
+// look finds the backend of a question that is asked for the first time. If it names the
+// port differently than another did, it is the other's backend.
 func (s *services) look(svc *service, to *target) *backend {
 	fault := to.fault
 	var port corev1.ServicePort
@@ -115,12 +153,12 @@ func (s *services) look(svc *service, to *target) *backend {
 		ref.Port = networkingv1.ServiceBackendPort{Number: port.Port}
 	}
 	b := &backend{name: ref.String(), slicePort: port.Name, fault: fault}
-	for _, a := range svc.answers {
-		if a.backend.name == b.name && a.backend.fault == fault {
-			return a.backend
-		}
-	}
 	if fault == "" {
+		byNumber := question{port: ref.Port}
+		if known := svc.answer(byNumber); known != nil {
+			return known
+		}
+		svc.remember(byNumber, b)
 		s.fill(b, svc, to)
 	}
 	s.backends = append(s.backends, b)

@@ -79,16 +79,37 @@ func sortedOwnKeys(annotations map[string]string) []string {
 // unknownKey says that a key is not honoured. On migration silence is the worst answer.
 func unknownKey(key, value string) note {
 	text := "annotation " + plain(key) + ": " + quoted(value)
-	_, bare, _ := strings.Cut(key, "/")
-	switch near, ok := nearest.Word(bare, bareKeys); {
-	case ok:
-		text += " is not known, did you mean " + rows[slices.Index(bareKeys, near)].key + "?"
+	switch near := nearestKey(key); {
+	case near != "":
+		text += " is not known, did you mean " + near + "?"
 	case strings.HasPrefix(key, ownPrefix):
 		text += " is not known"
 	default:
 		text += " is not honoured; requests are served without it"
 	}
 	return note{reason: ReasonUnsupportedAnnotation, text: text}
+}
+
+// nearestKey finds the known key that an unknown one was meant to be, "" for none. Most
+// keys with the prefix of ingress-nginx are right and only not known here, so of ours it
+// must be the very name.
+func nearestKey(key string) string {
+	prefix, bare, _ := strings.Cut(key, "/")
+	var known []string
+	for _, r := range rows {
+		of, name, _ := strings.Cut(r.key, "/")
+		if name == bare {
+			return r.key
+		}
+		if of == prefix || prefix+"/" == ownPrefix {
+			known = append(known, name)
+		}
+	}
+	near, ok := nearest.Word(bare, known)
+	if !ok {
+		return ""
+	}
+	return rows[slices.IndexFunc(rows, func(r row) bool { return strings.HasSuffix(r.key, "/"+near) })].key
 }
 
 // settle puts right what each annotation alone cannot know.
