@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race slow e2e soak interop bench soak-bench fuzz lint clean
+.PHONY: help demo build test check race slow e2e soak cluster cluster-e2e interop bench soak-bench fuzz lint clean
 
 # The version of the one tool that is not part of Go. It is built from source at
 # its first use, which takes a minute or two, and kept in .cache.
@@ -46,6 +46,14 @@ e2e: ## the real binaries as child processes (about a minute)
 
 soak: ## supervisors killed at 200 instants, full disks (mounts need root; about three minutes)
 	go test -tags e2e,soak -count=1 -timeout 30m -v -run 'Killed200|DiskFull' ./test/soak
+
+cluster: ## a real Kubernetes control plane to play with; PLAY=--daemon: and the daemon
+	@go build -o .cache/play ./test/cluster/play
+	@exec .cache/play $(PLAY)
+
+cluster-e2e: ## the real daemon against it (5 minutes, 10 more at the first use); needs root and ip
+	@go run ./test/cluster/play --build
+	go test -tags cluster -count=1 -p 1 -timeout 30m ./test/cluster ./test/kube
 
 interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
 	go test -tags interop -count=1 ./test/interop

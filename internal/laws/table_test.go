@@ -436,6 +436,7 @@ var table = map[string]rule{
 			"k8s.io/client-go":    "the clients that tests get",
 		},
 	},
+	"test/cluster/play":       {layer: 4, testOnly: true, program: true},
 	"internal/certs/certtest": {layer: 0, testOnly: true},
 	"internal/engine/enginetest": {
 		layer: 2, testOnly: true,

@@ -45,6 +45,7 @@ func (c *Cluster) access(name, token, via string) (*Access, error) {
 			Host: "https://" + via, BearerToken: token,
 			TLSClientConfig: rest.TLSClientConfig{CAData: c.id.ca},
 			QPS:             -1,
+			WarningHandler:  rest.NoWarnings{}, // tests write what the API server frowns at
 		},
 		kubectl: c.program("kubectl"), dir: c.dir,
 	}
@@ -86,7 +87,7 @@ func (c *Cluster) Via(p *Proxy, a *Access) (*Access, error) {
 func (c *Cluster) ServiceAccount(ctx context.Context, namespace, name string, across, inside []rbac.PolicyRule) (*Access, error) {
 	client := c.Admin.Client
 	account := &core.ServiceAccount{ObjectMeta: meta.ObjectMeta{Namespace: namespace, Name: name}}
-	if err := ensure(ctx, client.CoreV1().ServiceAccounts(namespace), account); err != nil {
+	if err := Put(ctx, client.CoreV1().ServiceAccounts(namespace), account); err != nil {
 		return nil, err
 	}
 	if err := c.bind(ctx, namespace, name, across, inside); err != nil {
@@ -107,20 +108,20 @@ func (c *Cluster) bind(ctx context.Context, namespace, name string, across, insi
 	api := c.Admin.Client.RbacV1()
 	full := namespace + ":" + name
 	subjects := []rbac.Subject{{Kind: rbac.ServiceAccountKind, Namespace: namespace, Name: name}}
-	if err := ensure(ctx, api.ClusterRoles(), &rbac.ClusterRole{ObjectMeta: meta.ObjectMeta{Name: full}, Rules: across}); err != nil {
+	if err := Put(ctx, api.ClusterRoles(), &rbac.ClusterRole{ObjectMeta: meta.ObjectMeta{Name: full}, Rules: across}); err != nil {
 		return err
 	}
-	if err := ensure(ctx, api.ClusterRoleBindings(), &rbac.ClusterRoleBinding{
+	if err := Put(ctx, api.ClusterRoleBindings(), &rbac.ClusterRoleBinding{
 		ObjectMeta: meta.ObjectMeta{Name: full}, Subjects: subjects,
 		RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "ClusterRole", Name: full},
 	}); err != nil {
 		return err
 	}
 	here := meta.ObjectMeta{Namespace: namespace, Name: name}
-	if err := ensure(ctx, api.Roles(namespace), &rbac.Role{ObjectMeta: here, Rules: inside}); err != nil {
+	if err := Put(ctx, api.Roles(namespace), &rbac.Role{ObjectMeta: here, Rules: inside}); err != nil {
 		return err
 	}
-	return ensure(ctx, api.RoleBindings(namespace), &rbac.RoleBinding{
+	return Put(ctx, api.RoleBindings(namespace), &rbac.RoleBinding{
 		ObjectMeta: here, Subjects: subjects,
 		RoleRef: rbac.RoleRef{APIGroup: rbac.GroupName, Kind: "Role", Name: name},
 	})

@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -66,7 +67,7 @@ func Start(ctx context.Context, o Options) (*Cluster, error) {
 	if err := Sweep(); err != nil {
 		return nil, fmt.Errorf("remove what a killed test left behind: %w", err)
 	}
-	dir, err := os.MkdirTemp("", folderPattern())
+	dir, err := os.MkdirTemp("", FolderPattern())
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +116,7 @@ func (c *Cluster) StartEtcd(ctx context.Context) (err error) {
 		"--data-dir="+filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
-		"--log-level=warn")
+		"--log-level=error")
 	if err != nil {
 		return err
 	}
@@ -225,18 +226,22 @@ func (c *Cluster) Close() error {
 	return os.RemoveAll(c.dir)
 }
 
-// Logs is the end of what each program wrote, for the report of a failed test.
+// Logs is the end of what each program complained about, for the report of a
+// failed test.
 func (c *Cluster) Logs() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var all strings.Builder
 	for _, p := range []*process{c.etcd, c.server, c.manager} {
 		if p != nil {
-			fmt.Fprintf(&all, "-- the end of the log of %s\n%s", p.name, p.tail())
+			fmt.Fprintf(&all, "-- the end of the log of %s\n%s", p.name, infoLine.ReplaceAll(p.tail(), nil))
 		}
 	}
 	return all.String()
 }
+
+// infoLine is a line of klog of which nobody has to think anything.
+var infoLine = regexp.MustCompile(`(?m)^I\d{4} .*\n`)
 
 func (c *Cluster) program(name string) string { return filepath.Join(c.o.Binaries, name) }
 

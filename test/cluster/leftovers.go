@@ -20,7 +20,9 @@ var (
 	namespaceName = regexp.MustCompile(`^ramjet-(\d+)-`)
 )
 
-func folderPattern() string { return fmt.Sprintf("ramjet-cluster-%d-", os.Getpid()) }
+// FolderPattern is for os.MkdirTemp: a folder of this name is removed by Sweep once
+// this process is no more.
+func FolderPattern() string { return fmt.Sprintf("ramjet-cluster-%d-", os.Getpid()) }
 
 // Sweep removes what killed processes left behind. It is called whenever
 // something new is started.

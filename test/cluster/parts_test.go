@@ -38,7 +38,7 @@ func TestNamesOfLeftovers(t *testing.T) {
 func TestSweepRemovesFoldersOfTheDead(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	dead := filepath.Join(os.TempDir(), "ramjet-cluster-999999999-x")
-	living := filepath.Join(os.TempDir(), folderPattern()+"x")
+	living := filepath.Join(os.TempDir(), FolderPattern()+"x")
 	for _, dir := range []string{dead, living} {
 		if err := os.MkdirAll(filepath.Join(dir, "etcd"), 0o755); err != nil {
 			t.Fatal(err)

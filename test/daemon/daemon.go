@@ -30,7 +30,7 @@ var programs string
 // Main is the TestMain of a package that uses this one: it builds the daemon, and
 // the programs of more packages if there are any, and removes them after the tests.
 func Main(m *testing.M, more ...string) {
-	code, err := run(m, more)
+	code, err := Run(m, more...)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		code = 1
@@ -41,7 +41,9 @@ func Main(m *testing.M, more ...string) {
 // Program is the path of a program that Main has built.
 func Program(name string) string { return filepath.Join(programs, name) }
 
-func run(m *testing.M, more []string) (code int, err error) {
+// Run is Main for a TestMain that has more to do after the tests: it returns what
+// the process is to exit with.
+func Run(m *testing.M, more ...string) (code int, err error) {
 	dir, err := os.MkdirTemp("", "ramjet-test-")
 	if err != nil {
 		return 0, err
