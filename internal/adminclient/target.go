@@ -72,7 +72,7 @@ func ParseURL(text string) (Target, error) {
 	}
 	whole := strings.TrimRight(u.String(), "/")
 	name := whole
-	if u.Scheme == "http" && u.Path == "" {
+	if u.Scheme == "http" && strings.Trim(u.Path, "/") == "" {
 		name = u.Host
 	}
 	return Target{Name: name, URL: whole}, nil

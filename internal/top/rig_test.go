@@ -27,7 +27,12 @@ import (
 
 var update = flag.Bool("update", false, "write the screens of testdata anew")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if where := os.Getenv(panicVariable); where != "" {
+		os.Exit(breakDown(where))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // epoch is the time of day at which every test begins.
 var epoch = time.Date(2026, 3, 14, 9, 26, 53, 0, time.UTC)

@@ -19,8 +19,8 @@ type grid struct {
 	selected int // in rows, -1 for none
 }
 
-// draw renders a grid. The component draws all rows that it has; it gets no more
-// than are visible.
+// draw renders a grid. The component draws all rows that it has: it gets no more than
+// are visible. Its own cursor is not used, because setting it draws everything again.
 func (m *Model) draw(g grid) []string {
 	columns := append([]table.Column{{Width: 1}}, g.columns...)
 	for i := range g.columns {
@@ -30,7 +30,7 @@ func (m *Model) draw(g grid) []string {
 	}
 	rows := make([]table.Row, len(g.rows))
 	for i, cells := range g.rows {
-		row := table.Row{" "}
+		row := append(make(table.Row, 0, len(cells)+1), " ")
 		if i == g.selected {
 			row[0] = marker
 		}
@@ -40,21 +40,18 @@ func (m *Model) draw(g grid) []string {
 			}
 			row = append(row, text)
 		}
+		if i == g.selected {
+			for c := range row {
+				row[c] = m.style.selected.Render(row[c])
+			}
+		}
 		rows[i] = row
 	}
-	selected := m.style.selected
-	if g.selected < 0 {
-		selected = m.style.plain
-	}
 	t := table.New(
-		table.WithColumns(columns), table.WithWidth(m.width),
-		table.WithStyles(table.Styles{Header: m.style.faint.PaddingRight(m.gap()), Cell: m.style.plain.PaddingRight(m.gap()), Selected: selected}),
+		table.WithColumns(columns), table.WithRows(rows), table.WithWidth(m.width),
+		table.WithStyles(table.Styles{Header: m.style.faint.PaddingRight(m.gap()), Cell: m.style.plain.PaddingRight(m.gap())}),
 		table.WithHeight(len(rows)+1), // one is the line of titles
 	)
-	t.SetRows(rows)
-	if g.selected > 0 {
-		t.SetCursor(g.selected)
-	}
 	return strings.Split(t.View(), "\n")
 }
 
