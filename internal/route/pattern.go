@@ -48,6 +48,13 @@ func compileHeaderPattern(text string) (*regexp.Regexp, error) {
 	return regexp.Compile(text)
 }
 
+// CheckPattern reports what is wrong with the path of a route whose Regex is set, nil for
+// nothing. The error is a sentence that begins with the word pattern.
+func CheckPattern(text string) error {
+	_, err := compilePattern(text)
+	return err
+}
+
 // CheckHeaderPattern reports what is wrong with a [CanarySpec.HeaderPattern], nil for
 // nothing. The error is a sentence that begins with the word pattern.
 func CheckHeaderPattern(text string) error {

@@ -8,7 +8,7 @@ import (
 )
 
 // Explain returns the warnings of the translation together with those that follow from
-// what compiling found: d are the diagnostics of route.Compile for t.Spec, p the problems
+// what compiling found, which only certificates make likely: d are the diagnostics of route.Compile for t.Spec, p the problems
 // of certs.Build for t.Certs. Each comes out on the Ingresses that are concerned. The
 // result is sorted like t.Warnings.
 func (t Translation) Explain(d []route.Diagnostic, p []certs.Problem) []Warning {
@@ -46,8 +46,8 @@ var reasons = map[string]string{
 }
 
 // explain passes a diagnostic on to whom it concerns. Translating looks up references,
-// settles conflicts and checks what it reads, so regular expressions are all that is left
-// for compiling to find. Should there be more, its owner hears of it all the same.
+// settles conflicts and checks what it reads, so there is nothing left for compiling to
+// find. Should there be something, its owner hears of it all the same.
 func (t Translation) explain(d route.Diagnostic) (notes []note) {
 	for _, ref := range t.concerned(d) {
 		notes = append(notes, note{object: ref, reason: reasons[d.Reason], text: d.Message})

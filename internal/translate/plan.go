@@ -120,6 +120,8 @@ func (p *plan) readPath(host string, path *networkingv1.HTTPIngressPath) bool {
 	if err == nil {
 		if key, err = spec.Key(); err != nil {
 			err = errors.New(inner(err))
+		} else if spec.Regex {
+			err = route.CheckPattern(key.Path)
 		}
 	}
 	if err != nil {

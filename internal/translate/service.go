@@ -19,9 +19,6 @@ type services struct {
 	byName map[types.NamespacedName]*service
 	// backends are those that were asked for, each once.
 	backends []*backend
-	// before is where the endpoints of what did not change are taken from; nil is
-	// nowhere.
-	before *services
 }
 
 // service is a Service with its slices, and what was asked of it.
@@ -30,6 +27,7 @@ type service struct {
 	slices  []*discoveryv1.EndpointSlice
 	answers []answer
 	index   map[question]*backend // the same, once they are many
+	before  []answer              // of the translation before, if the slices are the same
 }
 
 // question is what a reference asks of a Service.
@@ -60,8 +58,8 @@ type backend struct {
 	fault string
 }
 
-func newServices(list []*corev1.Service, slices []*discoveryv1.EndpointSlice, before *services) *services {
-	s := &services{byName: make(map[types.NamespacedName]*service, len(list)), before: before}
+func newServices(list []*corev1.Service, slices []*discoveryv1.EndpointSlice) *services {
+	s := &services{byName: make(map[types.NamespacedName]*service, len(list))}
 	pool := make([]service, len(list))
 	for i, object := range list {
 		if object == nil {
@@ -159,40 +157,38 @@ func (s *services) look(svc *service, to *target) *backend {
 			return known
 		}
 		svc.remember(byNumber, b)
-		s.fill(b, svc, to)
+		s.fill(b, svc)
 	}
 	s.backends = append(s.backends, b)
 	return b
 }
 
-// fill finds the endpoints of a backend, in what there was before if its slices are the
-// same objects.
-func (s *services) fill(b *backend, svc *service, to *target) {
-	if s.before != nil {
-		old := s.before.byName[types.NamespacedName{Namespace: to.Namespace, Name: to.Name}]
-		if old != nil && sameElements(old.slices, svc.slices) {
-			for _, a := range old.answers {
-				if a.backend.fault == "" && a.backend.slicePort == b.slicePort {
-					b.endpoints, b.unusable = a.backend.endpoints, a.backend.unusable
-					return
-				}
-			}
+// fill finds the endpoints of a backend, in the translation before if the slices are the
+// same.
+func (s *services) fill(b *backend, svc *service) {
+	for _, a := range svc.before {
+		if a.backend.fault == "" && a.backend.slicePort == b.slicePort {
+			b.endpoints, b.unusable = a.backend.endpoints, a.backend.unusable
+			return
 		}
 	}
 	b.endpoints, b.unusable = endpoints(svc.slices, b.slicePort)
 }
 
-// sameElements compares short lists of which the order has no meaning.
-func sameElements[T comparable](a, b []T) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for _, x := range a {
-		if !slices.Contains(b, x) {
-			return false
+// renew prepares for another translation with the same Services. moved are those with
+// other slices than in the last one.
+func (s *services) renew(moved map[types.NamespacedName][]*discoveryv1.EndpointSlice) {
+	s.backends = nil
+	for name, svc := range s.byName {
+		if svc.object == nil {
+			delete(s.byName, name) // somebody asked for it, and may not any more
+			continue
+		}
+		svc.before, svc.answers, svc.index = svc.answers, nil, nil
+		if _, other := moved[name]; other {
+			svc.before = nil
 		}
 	}
-	return true
 }
 
 // specs describes every backend that is used, sorted by name. What leads nowhere cannot

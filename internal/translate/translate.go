@@ -62,14 +62,14 @@ type Translation struct {
 // Translate translates a snapshot. It always returns a result, however broken the
 // objects are.
 func Translate(s Snapshot, o Options) Translation {
-	return newTranslation(s, o, &Translator{}).run(s)
+	return newTranslation(s, o, &Translator{services: newServices(s.Services, s.Slices)}).run(s)
 }
 
 func newTranslation(s Snapshot, o Options, before *Translator) *translation {
 	return &translation{
 		options:  o,
 		before:   before,
-		services: newServices(s.Services, s.Slices, before.services),
+		services: before.services,
 		secrets:  newSecrets(s.Secrets, before.pairs),
 	}
 }

@@ -32,15 +32,29 @@ type Translator struct {
 
 // Translate translates a snapshot.
 func (r *Translator) Translate(s Snapshot, o Options) Translation {
-	if r.services != nil && r.sameButSlices(s, o) {
-		if t, ok := r.moveEndpoints(s.Slices); ok {
-			return t
+	same := r.services != nil && r.objects.same(s.Services)
+	if !same {
+		r.services = newServices(s.Services, s.Slices)
+	} else {
+		moved := r.moveSlices(s.Slices)
+		if r.options == o && r.ingresses.same(s.Ingresses) && r.classes.same(s.Classes) && r.secrets.same(s.Secrets) {
+			if t, ok := r.moveEndpoints(moved); ok {
+				r.last = t
+				r.slices.note(s.Slices)
+				return t
+			}
 		}
+		r.services.renew(moved)
 	}
 	t := newTranslation(s, o, r)
 	r.last = t.run(s)
-	t.services.before = nil
-	r.options, r.services = o, t.services
+	r.note(s, o, t)
+	return r.last
+}
+
+// note remembers what was translated, and what was read on the way.
+func (r *Translator) note(s Snapshot, o Options, t *translation) {
+	r.options = o
 	r.ingresses.note(s.Ingresses)
 	r.classes.note(s.Classes)
 	r.objects.note(s.Services)
@@ -51,49 +65,52 @@ func (r *Translator) Translate(s Snapshot, o Options) Translation {
 		r.plans[p.object] = p
 	}
 	r.pairs = t.secrets.pairs
-	return r.last
 }
 
-// sameButSlices reports whether only EndpointSlices may differ from the last snapshot.
-func (r *Translator) sameButSlices(s Snapshot, o Options) bool {
-	return r.options == o && r.ingresses.same(s.Ingresses) && r.classes.same(s.Classes) &&
-		r.objects.same(s.Services) && r.secrets.same(s.Secrets)
-}
-
-// moveEndpoints makes the last translation that of other slices. Of all that a slice
-// says, endpoints come out in the Spec, and addresses that are none in warnings. ok is
-// false when there is more to do than to replace endpoints.
-func (r *Translator) moveEndpoints(list []*discoveryv1.EndpointSlice) (t Translation, ok bool) {
-	dirty := r.changed(list)
-	if len(dirty) == 0 {
-		return r.last, true
+// moveSlices gives the Services their slices where these are not those of the last
+// snapshot. It returns those Services with their slices.
+func (r *Translator) moveSlices(list []*discoveryv1.EndpointSlice) map[types.NamespacedName][]*discoveryv1.EndpointSlice {
+	moved := r.changed(list)
+	if len(moved) == 0 {
+		return moved
 	}
 	for _, slice := range list {
 		if slice == nil {
 			continue
 		}
-		owner := ownerOf(slice)
-		if of, changed := dirty[owner]; changed {
-			dirty[owner] = append(of, slice)
+		if of, is := moved[ownerOf(slice)]; is {
+			moved[ownerOf(slice)] = append(of, slice)
 		}
 	}
+	for owner, of := range moved {
+		if svc := r.services.byName[owner]; svc != nil {
+			svc.slices = of
+		}
+	}
+	return moved
+}
+
+// moveEndpoints makes the last translation that of other slices, when nothing but slices
+// has changed: of all that a slice says, endpoints come out in the Spec, and addresses
+// that are none in warnings. ok is false when there is more to do than to replace
+// endpoints.
+func (r *Translator) moveEndpoints(moved map[types.NamespacedName][]*discoveryv1.EndpointSlice) (t Translation, ok bool) {
 	t = r.last
+	if len(moved) == 0 {
+		return t, true
+	}
 	t.Spec.Backends = slices.Clone(t.Spec.Backends)
-	for owner, of := range dirty {
+	for owner, of := range moved {
 		svc := r.services.byName[owner]
 		if svc == nil {
 			continue
 		}
-		svc.slices = of
 		for _, a := range svc.answers {
 			if !a.backend.move(of, t.Spec.Backends) {
-				r.services = nil // neither old nor new: begin anew
 				return Translation{}, false
 			}
 		}
 	}
-	r.last = t
-	r.slices.note(list)
 	return t, true
 }
 
