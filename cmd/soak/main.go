@@ -57,9 +57,23 @@ func run(args []string, s streams) int {
 	all := commands()
 	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
 	if i < 0 {
-		return wrongUse(s, planUsage)
+		return unknownCommand(s, name, all)
 	}
 	return all[i].dispatch(s, args)
+}
+
+// unknownCommand answers a word that is no command: with the one that was meant if that
+// is about a service that runs, else with the usage line of plans, as the original does.
+func unknownCommand(s streams, name string, all []command) int {
+	var known []string
+	for _, c := range all {
+		known = append(known, c.name)
+	}
+	near, ok := nearest.Word(name, known)
+	if !ok || near == "apply" || near == "report" {
+		return wrongUse(s, planUsage)
+	}
+	return s.fail(exitRefused, fmt.Errorf("unknown command %s, did you mean %s? See soak --help", name, near))
 }
 
 // split takes the command out of the arguments. Flags may stand before it.
