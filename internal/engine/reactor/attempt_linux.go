@@ -66,22 +66,22 @@ func (x *exchange) unreached(err error) {
 
 // lookedUp is called when an endpoint with a name was connected to, or was not.
 func (x *exchange) lookedUp(p *endpoint, fd int32, err error) {
+	c := x.c
+	defer c.run()
 	if err == nil {
 		var u *upconn
 		if u, err = p.adopt(x, fd); err == nil {
 			x.use(u)
-			x.c.run()
 			return
 		}
 	}
 	x.unreached(err)
 	x.attempt()
-	x.c.run()
 }
 
 // upstreamReady is called when something has happened to the connection upstream.
 func (x *exchange) upstreamReady() {
-	u := x.up
+	c, u := x.c, x.up // x may be over before this returns
 	if u.connecting {
 		if !u.writable {
 			return
@@ -94,7 +94,7 @@ func (x *exchange) upstreamReady() {
 			x.use(u)
 		}
 	}
-	x.c.run()
+	c.run()
 }
 
 // use begins to send the request over u.

@@ -47,11 +47,11 @@ func (x *exchange) expire() {
 	}
 	m, u := x.loop.engine.metrics, &x.upload
 	waits := !u.taken && u.from().empty() && u.sent == len(u.head) && u.gone == len(u.coded) // for the client
-	switch x.state {
+	switch c := x.c; x.state {
 	case xConnecting:
 		x.unreached(errConnectTimeout)
 		x.attempt()
-		x.c.run()
+		c.run()
 	case xAsking:
 		switch {
 		case x.pending():

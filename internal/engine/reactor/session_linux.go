@@ -267,7 +267,12 @@ func (s *session) close(shaking bool) {
 		s.stop()
 		return
 	}
-	if s.shaken && s.to == nil && s.sealed != nil {
-		s.unseal()
+	if !s.shaken || s.to != nil {
+		return
 	}
+	if !s.c.broken {
+		_ = s.tls.CloseWrite() // so that the client knows that this is the end
+		s.flush()
+	}
+	s.unseal()
 }

@@ -1,0 +1,116 @@
+package reactor
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/enginetest"
+)
+
+// TestIdleOwnsNothing: a connection that idles has no buffer and no exchange, whatever
+// it was used for.
+func TestIdleOwnsNothing(t *testing.T) {
+	o := enginetest.NewOrigin(t, enginetest.Text(strings.Repeat("x", 200<<10)))
+	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
+	for n := range 40 {
+		c := p.Dial()
+		if n%4 == 3 {
+			c = p.DialTLS("a.test")
+		}
+		if a := c.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("y", 100000)); a.Status != 200 || len(a.Body) != 200<<10 {
+			t.Fatalf("got %d with %d bytes", a.Status, len(a.Body))
+		}
+	}
+	settles(t, "forty idle connections without anything", func() bool {
+		h := held(p)
+		return h == holdings{clients: 40, idle: h.idle} && h.idle > 0
+	})
+}
+
+// TestNothingIsLeft has clients of all manners come and go, and wants descriptors,
+// buffers and exchanges to come back.
+func TestNothingIsLeft(t *testing.T) {
+	o := enginetest.NewOrigin(t, func(e *enginetest.Exchange) error {
+		if _, err := e.Body(); err != nil {
+			return err
+		}
+		switch e.Target() {
+		case "/half":
+			_ = e.Raw("HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\nnot all of it")
+			return enginetest.ErrClose
+		case "/none":
+			return enginetest.ErrClose
+		}
+		return e.Reply("200 OK", strings.Repeat("x", 50<<10))
+	})
+	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Change: func(o *engine.Options) { o.Done = nil }})
+	round := func() {
+		var all sync.WaitGroup
+		for n := range 8 {
+			all.Go(func() { comeAndGo(t, p.HTTP, rand.New(rand.NewPCG(1, uint64(n)))) })
+		}
+		all.Wait()
+	}
+	nobody := func() bool {
+		h := held(p)
+		return h == holdings{idle: h.idle}
+	}
+	round()
+	settles(t, "nothing to be held", nobody)
+	o.CloseIdle()
+	settles(t, "no idle connection", func() bool { return held(p) == holdings{} })
+	before := descriptors(t)
+	round()
+	settles(t, "nothing to be held after the second round", nobody)
+	o.CloseIdle()
+	settles(t, "no idle connection after the second round", func() bool { return held(p) == holdings{} })
+	settles(t, fmt.Sprintf("the number of open files to be %d again", before), func() bool { return descriptors(t) <= before })
+}
+
+// comeAndGo is a client that leaves at a moment that chance decides.
+func comeAndGo(t *testing.T, address string, r *rand.Rand) {
+	requests := []string{
+		"GET /whole HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET /half HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET /none HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET /whole HTTP/1.0\r\n\r\n",
+		"POST /whole HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n0123456789",
+		"POST /whole HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+		"POST /whole HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n",
+		"GET /bad HTTP/1.1\r\nHost : a.test\r\n\r\n",
+	}
+	for range 60 {
+		c, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		request := requests[r.IntN(len(requests))]
+		if r.IntN(4) == 0 {
+			request = request[:r.IntN(len(request))]
+		}
+		if r.IntN(4) == 0 {
+			request += request
+		}
+		_, _ = io.WriteString(c, request)
+		switch r.IntN(4) {
+		case 0: // at once
+		case 1:
+			_ = c.(*net.TCPConn).SetLinger(0)
+		case 2:
+			_ = c.(*net.TCPConn).CloseWrite()
+			_, _ = io.Copy(io.Discard, c)
+		default:
+			_ = c.SetReadDeadline(time.Now().Add(time.Duration(r.IntN(5)) * time.Millisecond))
+			_, _ = io.Copy(io.Discard, c)
+		}
+		c.Close()
+	}
+}
