@@ -94,9 +94,10 @@ func (k *cluster) prepare(serving func() (uint64, bool), logger *slog.Logger) au
 // run starts the parts. They end with ctx, and are waited for in running.
 func (k *cluster) run(ctx context.Context, running *sync.WaitGroup, ctl *control.Control) {
 	options := translateOptions(k.config)
+	var translator translate.Translator
 	k.build = rebuild.New(rebuild.Options{
 		Changes:   k.kube.Changes(),
-		Translate: func() translate.Translation { return translate.Translate(k.kube.Snapshot(), options) },
+		Translate: func() translate.Translation { return translator.Translate(k.kube.Snapshot(), options) },
 		Control:   ctl,
 		Done: func(r rebuild.Result) {
 			k.kube.Handle(kube.Outcome{Ours: r.Translation.Ours, Warnings: r.Warnings, Generation: r.Generation})
