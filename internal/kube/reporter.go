@@ -144,8 +144,11 @@ func (r *reporter) addresses() status.Addresses {
 	if r.options.PublishService.Name == "" {
 		return status.FromAddress(r.options.PublishAddress)
 	}
-	service, ok := r.watch.Published()
-	if ok {
+	service, known := r.watch.Published()
+	switch {
+	case !known:
+		return status.Addresses{}
+	case service != nil:
 		r.absent = false
 		return status.FromService(service)
 	}

@@ -29,6 +29,8 @@ type store[T metav1.Object] struct {
 	compare func(was, is T) effect
 	// changed is called after each change, with no lock held.
 	changed func(effect)
+	// most is the largest effect that a change here can have. 0 = any.
+	most effect
 
 	mu      sync.RWMutex
 	objects map[types.NamespacedName]T
@@ -133,6 +135,9 @@ func (s *store[T]) Replace(list []any, _ string) error {
 func (s *store[T]) Resync() error { return nil }
 
 func (s *store[T]) tell(e effect) {
+	if s.most != 0 {
+		e = min(e, s.most)
+	}
 	if e != forNobody {
 		s.changed(e)
 	}

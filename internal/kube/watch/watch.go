@@ -98,8 +98,8 @@ func New(o Options) *Watch {
 	w.secrets = add(w, core, secrets, o.Namespace, fields.OneTermEqualSelector("type", string(corev1.SecretTypeTLS)), false, &corev1.Secret{}, slimSecret, compareSecrets)
 	if p := o.PublishService; o.Namespace != "" && p.Name != "" && p.Namespace != o.Namespace {
 		one := fields.OneTermEqualSelector(metav1.ObjectNameField, p.Name)
-		w.published = add(w, core, publishedService, p.Namespace, one, false, &corev1.Service{}, slim,
-			func(was, is *corev1.Service) effect { return min(compareServices(was, is), forWriters) })
+		w.published = add(w, core, publishedService, p.Namespace, one, false, &corev1.Service{}, slim, compareServices)
+		w.published.most = forWriters // it is not served
 	} else {
 		w.published = w.services
 	}
@@ -168,9 +168,15 @@ func (w *Watch) Ingresses() []*networkingv1.Ingress { return w.ingresses.list() 
 // Classes are all IngressClasses as they are now, in no order.
 func (w *Watch) Classes() []*networkingv1.IngressClass { return w.classes.list() }
 
-// Published is the Service of Options.PublishService. It is false if it was not read or
-// does not exist.
-func (w *Watch) Published() (*corev1.Service, bool) { return w.published.get(w.publish) }
+// Published is the Service of Options.PublishService, nil if it does not exist. It is
+// false before that is known.
+func (w *Watch) Published() (*corev1.Service, bool) {
+	if !w.published.complete() {
+		return nil, false
+	}
+	s, _ := w.published.get(w.publish)
+	return s, true
+}
 
 // Conditions are how it stands with each kind, always in the same order.
 func (w *Watch) Conditions() []Condition {
