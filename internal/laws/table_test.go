@@ -284,7 +284,8 @@ var table = map[string]rule{
 	"internal/soak/ledger": {
 		layer: 2,
 		imports: because{
-			"internal/probation": "the lines of a ledger are the kernel's entries",
+			"internal/probation":    "the lines of a ledger are the kernel's entries",
+			"golang.org/x/sys/unix": "fallocate(2), to see whether a full disk has room again",
 		},
 	},
 	"internal/soak/process": {

@@ -104,7 +104,7 @@ routes:
   - {path: /, pathType: Prefix, backend: app}
 `, s.ports[0], s.ports[1]))
 	proxy := daemon.Start(t, daemon.Setup{Args: []string{"--static-routes", routes, "--http", "127.0.0.1:0", "--no-https",
-		"--admin", "127.0.0.1:0", "--log-format", "json", "--log-level", "debug"}})
+		"--admin", "127.0.0.1:0", "--log-format", "json"}})
 	l := startLoad("http://" + proxy.Serving().HTTP + "/")
 	l.seen(t, "v1", 200)
 	for i := range 3 {

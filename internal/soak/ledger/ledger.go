@@ -20,6 +20,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"ramjet.dev/ingress/internal/probation"
 )
 
@@ -168,6 +170,19 @@ func (l *Ledger) append(line []byte) error {
 	}
 	l.size += int64(len(line))
 	return nil
+}
+
+// lineBytes is more than any line has.
+const lineBytes = 1 << 10
+
+// Room reports, with an error, that a line would find no room. It sets the room aside;
+// where the file system cannot do that, it reports nothing.
+func (l *Ledger) Room() error {
+	err := unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, l.size, lineBytes)
+	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+		return nil
+	}
+	return err
 }
 
 // Close closes the file. Everything is on the disk already.

@@ -3,9 +3,7 @@ package supervise
 import (
 	"context"
 	"maps"
-	"net"
 	"slices"
-	"strconv"
 
 	"ramjet.dev/ingress/internal/soak/config"
 	"ramjet.dev/ingress/internal/soak/decide"
@@ -50,11 +48,11 @@ func (s *supervisor) start(o decide.Start) {
 // freePort is the wanted port, or, where somebody else listens on it, another one of
 // the range that nobody does.
 func (s *supervisor) freePort(wanted int) int {
-	if free(wanted) {
+	if process.PortFree(wanted) {
 		return wanted
 	}
 	for _, port := range s.Config.Ports {
-		if !s.holds(port) && free(port) {
+		if !s.holds(port) && process.PortFree(port) {
 			s.Log.Warn("somebody listens on the port of a release: another one is taken", "port", wanted, "instead", port)
 			return port
 		}
@@ -70,16 +68,6 @@ func (s *supervisor) holds(port int) bool {
 		}
 	}
 	return false
-}
-
-// free reports whether a port can be listened on.
-func free(port int) bool {
-	l, err := net.Listen("tcp", ":"+strconv.Itoa(port))
-	if err != nil {
-		return false
-	}
-	l.Close()
-	return true
 }
 
 // adopt takes over a process of a predecessor, or remembers that it is gone.

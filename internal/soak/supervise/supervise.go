@@ -248,7 +248,11 @@ func (s *supervisor) turn() (wake time.Duration, done bool) {
 		case m.Done:
 			return 0, true
 		case len(m.Start)+len(m.Stop) == 0:
-			return s.until(m.WakeMS, now), false
+			wake := s.until(m.WakeMS, now)
+			if !s.writable() {
+				wake = min(wake, writeAgain)
+			}
+			return wake, false
 		default:
 			for _, line := range m.Stop {
 				s.stop(line)
@@ -339,14 +343,27 @@ func (s *supervisor) write(e probation.Entry) error {
 		s.writeError = err
 		return err
 	}
-	if s.writeError != nil {
-		s.Log.Info("the ledger can be written again", "lines", book.Lines)
-		s.writeError = nil
-	}
 	s.book = book
+	s.writableAgain()
 	s.Log.Info("ledger", "line", book.Lines, "entry", e.String())
 	s.settle(e)
 	return nil
+}
+
+// writable looks again, after a failure, whether the ledger could be written now: the
+// request that failed is not tried again, so nothing else would find out.
+func (s *supervisor) writable() bool {
+	if s.writeError != nil && s.ledger.Room() == nil {
+		s.writableAgain()
+	}
+	return s.writeError == nil
+}
+
+func (s *supervisor) writableAgain() {
+	if s.writeError != nil {
+		s.Log.Info("the ledger can be written again", "lines", s.book.Lines)
+		s.writeError = nil
+	}
 }
 
 // settle is what an entry means for the things that the ledger does not know.
