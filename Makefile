@@ -53,7 +53,7 @@ cluster: ## a real Kubernetes control plane to play with; PLAY=--daemon: and the
 
 cluster-e2e: ## the real daemon against it (5 minutes, 10 more at the first use); needs root and ip
 	@go run ./test/cluster/play --build
-	go test -tags cluster -count=1 -p 1 -timeout 30m ./test/cluster ./test/kube
+	go test -tags cluster -count=1 -p 1 -timeout 30m ./test/cluster ./internal/kube ./test/kube
 
 interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
 	go test -tags interop -count=1 ./test/interop

@@ -234,7 +234,9 @@ func TestSteadyState(t *testing.T) {
 		address := "192.0.2." + pod[4:]
 		p.run(pod, p.account(), func(o *kube.Options) { o.PublishAddress = address })
 	}
-	eventually(t, "there is a status", func() bool { return addresses(p.get("a")) != "" && p.get("a").Annotations[watch.ObservedGeneration] == "1" })
+	eventually(t, "there is a status", func() bool {
+		return addresses(p.get("a")) != "" && p.get("a").Annotations[watch.ObservedGeneration] == "1"
+	})
 	w, err := p.NetworkingV1().Ingresses(p.name).Watch(t.Context(), metav1.ListOptions{ResourceVersion: p.get("a").ResourceVersion})
 	p.must(err)
 	defer w.Stop()

@@ -17,7 +17,9 @@ func TestHerald(t *testing.T) {
 	fails := func(resource string, f failure, err error, since int) Condition {
 		return Condition{Resource: resource, failure: f, err: err, Since: at(since)}
 	}
-	down := func(resource string, since int) Condition { return fails(resource, failureUnreachable, errRefused, since) }
+	down := func(resource string, since int) Condition {
+		return fails(resource, failureUnreachable, errRefused, since)
+	}
 	type step struct {
 		at         int
 		complete   bool
