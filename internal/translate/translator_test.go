@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 )
@@ -57,7 +58,7 @@ func differ(got, want compiled) string {
 func mutate(rng *rand.Rand, in *inputs, pool []inputs) string {
 	s := &in.snapshot
 	other := &pool[rng.IntN(len(pool))]
-	switch rng.IntN(12) {
+	switch rng.IntN(14) {
 	case 0:
 		*in = *other
 		s.Ingresses, s.Services, s.Slices = clip(s.Ingresses), clip(s.Services), clip(s.Slices)
@@ -85,6 +86,12 @@ func mutate(rng *rand.Rand, in *inputs, pool []inputs) string {
 		return "another Ingress"
 	case 7:
 		return "nothing"
+	case 10:
+		s.Secrets = replaced(rng, s.Secrets, func(secret *corev1.Secret) { secret.Data[corev1.TLSCertKey] = []byte("garbled") })
+		return "another Secret"
+	case 11:
+		s.Secrets = without(rng, s.Secrets)
+		return "fewer Secrets"
 	case 8:
 		s.Slices = without(rng, s.Slices)
 		return "fewer slices"
