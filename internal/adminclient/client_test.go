@@ -123,7 +123,9 @@ func TestStrangers(t *testing.T) {
 			w.WriteHeader(503)
 			fmt.Fprint(w, `{"error":"stopping\r\n\u001b[2J"}`)
 		}}, "503 Service Unavailable: stopping\uFFFD[2J"},
-		{"a redirect is not followed", daemon{admin.PathMetrics: func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/elsewhere", 307) }}, "307 Temporary Redirect"},
+		{"a redirect is not followed", daemon{admin.PathMetrics: func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+		}}, "307 Temporary Redirect"},
 		{"it breaks off", daemon{admin.PathRoutes: func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			fmt.Fprint(w, `{"version":1`)

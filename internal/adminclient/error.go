@@ -45,7 +45,7 @@ const maxReason = 300
 func (c *Client) failed(path string, err error) error {
 	var name *net.DNSError
 	var timeout net.Error
-	reason := ""
+	var reason string
 	switch {
 	case errors.Is(err, context.Canceled):
 		reason = "given up"

@@ -167,7 +167,8 @@ func (m *Model) handleTick(msg tickMsg) tea.Cmd {
 		if m.next > 0 {
 			m.fleet.Sample(m.now)
 		}
-		m.next += ((m.now.Clock-m.next)/m.options.Interval + 1) * m.options.Interval
+		late := (m.now.Clock - m.next) % m.options.Interval
+		m.next = m.now.Clock - late + m.options.Interval // what was missed is not made up for
 		for i := range m.fleet.Replicas {
 			cmds = append(cmds, m.ask(i))
 		}

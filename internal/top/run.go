@@ -21,8 +21,11 @@ func Run(ctx context.Context, m *Model, in io.Reader, out io.Writer, environ []s
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
 	_, err := tea.NewProgram(m, options...).Run()
+	if ctx.Err() != nil || errors.Is(err, tea.ErrInterrupted) {
+		err = nil // somebody ended it
+	}
 	switch {
-	case err == nil, errors.Is(err, tea.ErrInterrupted), ctx.Err() != nil:
+	case err == nil:
 		return nil
 	case errors.Is(err, tea.ErrProgramPanic):
 		return errors.New("ended by a fault of its own; the terminal is as it was, and no daemon was changed by that: please report what is written above")

@@ -2,6 +2,8 @@ package top_test
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"testing"
 	"time"
 
@@ -150,4 +152,49 @@ func TestRoutesComeAndGo(t *testing.T) {
 	})
 	r.clock.advance(time.Second)
 	r.golden("route-back", "/checkout", "30.0")
+}
+
+// The emergency brake, as it looks.
+func TestPinnedScreen(t *testing.T) {
+	r, s := busy(t, 80, 24, nil)
+	r.Type("\tj")
+	r.Wait("▸     41")
+	r.Type("p")
+	r.golden("question", "Pin generation 41, applied 3h ago?  ")
+	r.Type("y")
+	r.Wait("Pinned: generation 41 serves", "PINNED")
+	s.change(func() {
+		held := applied(43, -13*time.Second, 6, "1 cert rotated (gen 42→43)", admin.Diff{CertsRotated: []string{"shop.example.com"}})
+		held.Published = false
+		s.generations.Generations = append([]admin.Generation{held}, s.generations.Generations...)
+	})
+	r.clock.advance(75 * time.Second)
+	r.Wait("gen 42→43")
+	r.Type("k")
+	r.golden("pinned", "▸     42", "PINNED  generation 41", "pinned for 1m15s", "2 newer not served", "held")
+}
+
+// screenOfDocument is a screen in the manual: its name and its text.
+var screenOfDocument = regexp.MustCompile("<!-- screen: ([a-z0-9-]+) -->\n```text\n((?s).*?)```\n")
+
+// What the manual shows is what the program shows, but for empty lines.
+func TestScreensOfManual(t *testing.T) {
+	text, err := os.ReadFile("../../docs/ramjet-top.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := screenOfDocument.FindAllStringSubmatch(string(text), -1)
+	if len(all) < 4 {
+		t.Fatalf("the manual has %d screens", len(all))
+	}
+	emptyLines := regexp.MustCompile(`\n{2,}`)
+	for _, m := range all {
+		want, err := os.ReadFile("testdata/screens/" + m[1] + ".txt")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if emptyLines.ReplaceAllString(m[2], "\n") != emptyLines.ReplaceAllString(string(want), "\n") {
+			t.Errorf("the manual shows %s as\n%s\nand the program as\n%s", m[1], m[2], want)
+		}
+	}
 }

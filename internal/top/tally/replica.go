@@ -19,6 +19,11 @@ type Replica struct {
 	rows    []*Row
 	rate    Rate
 
+	// base is what rates are measured from: the last reading, but for one that came
+	// right after another.
+	base     *adminclient.Reading
+	baseRows []*Row
+
 	first   Moment // when it was asked for the first time
 	asked   Moment // when it was asked last
 	waiting bool   // for the answer to that
@@ -48,15 +53,25 @@ func (r *Replica) Failed(reason string) {
 	r.waiting, r.failure = false, plain.Clean(reason)
 }
 
+// shortestGap is the least time between two answers that gives a rate. After a pin a
+// daemon is asked out of turn, and what happened within milliseconds says nothing.
+const shortestGap = 50 * time.Millisecond
+
 // Answered notes an answer. The rates are those of the time since the answer before,
 // whatever happened in between.
 func (r *Replica) Answered(now Moment, reading *adminclient.Reading) {
 	r.waiting, r.failure = false, ""
-	if before := r.reading; before != nil {
-		r.rows = rowsOf(reading.Routes.Routes, r.rows, reading.RoutesAt-before.RoutesAt)
-		r.rate = between(before.Series.Counters(), reading.Series.Counters(), reading.SeriesAt-before.SeriesAt)
-	} else {
-		r.rows = rowsOf(reading.Routes.Routes, nil, 0)
+	routes := reading.Routes.Routes
+	switch base := r.base; {
+	case base != nil && reading.RoutesAt-base.RoutesAt < shortestGap:
+		r.rows = keepRates(rowsOf(routes, nil, 0), r.rows)
+	case base != nil:
+		r.rows = rowsOf(routes, r.baseRows, reading.RoutesAt-base.RoutesAt)
+		r.rate = between(base.Series.Counters(), reading.Series.Counters(), reading.SeriesAt-base.SeriesAt)
+		r.base, r.baseRows = reading, r.rows
+	default:
+		r.rows = rowsOf(routes, nil, 0)
+		r.base, r.baseRows = reading, r.rows
 	}
 	r.notePin(now, reading.Generations.Pinned)
 	r.reading, r.came = reading, now

@@ -68,10 +68,7 @@ func percent(v float64) string {
 // rowsOf are the routes of an answer, with rates against those of the answer before,
 // a gap earlier. A route that was not there before has no rate yet.
 func rowsOf(routes []admin.Route, before []*Row, gap time.Duration) []*Row {
-	known := make(map[key]*Row, len(before))
-	for _, row := range before {
-		known[row.key] = row
-	}
+	known := byKey(before)
 	rows := make([]*Row, 0, len(routes))
 	for i := range routes {
 		row := rowOf(&routes[i])
@@ -81,6 +78,25 @@ func rowsOf(routes []admin.Route, before []*Row, gap time.Duration) []*Row {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// keepRates gives rows the rates that their routes had.
+func keepRates(rows, before []*Row) []*Row {
+	known := byKey(before)
+	for _, row := range rows {
+		if b := known[row.key]; b != nil {
+			row.Rate = b.Rate
+		}
+	}
+	return rows
+}
+
+func byKey(rows []*Row) map[key]*Row {
+	known := make(map[key]*Row, len(rows))
+	for _, row := range rows {
+		known[row.key] = row
+	}
+	return known
 }
 
 // sum adds the rows of replicas up, by identity. What a route looks like is taken

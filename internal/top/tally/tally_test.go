@@ -53,7 +53,8 @@ func TestRates(t *testing.T) {
 		{"nothing happened", 12.25, 1650, 40, 6600, false, "0.0", "0.0", "-"},
 		{"began anew: 0, also for what seems to have grown", 13.25, 60, 50, 60, false, "0.0", "0.0", "-"},
 		{"and goes on", 14.25, 70, 51, 160, false, "10.0", "1.0", "10.0"},
-		{"no time has passed", 14.25, 80, 51, 160, false, "-", "-", "-"},
+		{"an answer out of turn gives no rate of its own", 14.25, 80, 51, 160, false, "10.0", "1.0", "10.0"},
+		{"and is counted with the next", 15.25, 90, 51, 260, false, "20.0", "0.0", "5.00"},
 	} {
 		r.Asked(at(step.seconds))
 		if step.fails {
