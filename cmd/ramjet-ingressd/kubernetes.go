@@ -23,6 +23,7 @@ import (
 type cluster struct {
 	client *connect.Client
 	config config
+	log    *slog.Logger
 	kube   *kube.Cluster    // from run on
 	build  *rebuild.Rebuild // from run on
 }
@@ -44,6 +45,7 @@ func newCluster(c config, logger *slog.Logger) (*cluster, error) {
 	return &cluster{
 		client: client,
 		config: c,
+		log:    logger,
 	}, nil
 }
 
@@ -100,6 +102,8 @@ func (k *cluster) run(ctx context.Context, running *sync.WaitGroup, ctl *control
 		Translate: func() translate.Translation { return translator.Translate(k.kube.Snapshot(), options) },
 		Control:   ctl,
 		Done: func(r rebuild.Result) {
+			k.log.Debug("compiled", "took", r.Took, "generation", r.Generation, "new", r.New, "ingresses", len(r.Translation.Ours),
+				"routes", len(r.Translation.Spec.Routes), "parsed", r.Parsed, "warnings", len(r.Warnings))
 			k.kube.Handle(kube.Outcome{Ours: r.Translation.Ours, Warnings: r.Warnings, Generation: r.Generation})
 		},
 	})

@@ -93,8 +93,13 @@ func (c *Cluster) ServiceAccount(ctx context.Context, namespace, name string, ac
 	if err := c.bind(ctx, namespace, name, across, inside); err != nil {
 		return nil, fmt.Errorf("give the ServiceAccount %s/%s its rights: %w", namespace, name, err)
 	}
+	return c.Token(ctx, namespace, name)
+}
+
+// Token is the access of a ServiceAccount that exists, with the rights that it has.
+func (c *Cluster) Token(ctx context.Context, namespace, name string) (*Access, error) {
 	seconds := int64(24 * 60 * 60)
-	token, err := client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
+	token, err := c.Admin.Client.CoreV1().ServiceAccounts(namespace).CreateToken(ctx, name,
 		&authentication.TokenRequest{Spec: authentication.TokenRequestSpec{ExpirationSeconds: &seconds}}, meta.CreateOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("get a token for the ServiceAccount %s/%s: %w", namespace, name, err)

@@ -23,6 +23,8 @@ type backend struct {
 	served atomic.Int64
 	// last is when the last of them came, in nanoseconds.
 	last atomic.Int64
+	// delay is how long an answer takes, in nanoseconds.
+	delay atomic.Int64
 
 	server *http.Server
 	done   chan struct{}
@@ -79,6 +81,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("X-Target", r.RequestURI)
 	w.Header().Set("X-Host", r.Host)
 	_, _ = io.Copy(io.Discard, r.Body)
+	pause(time.Duration(b.delay.Load()))
 	_, _ = io.WriteString(w, b.name)
 }
 

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	rbac "k8s.io/api/rbac/v1"
+	meta "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"ramjet.dev/ingress/internal/certs/certtest"
 	"ramjet.dev/ingress/test/cluster"
@@ -66,12 +67,61 @@ func refusals(c *controller) (lines []string) {
 	return lines
 }
 
-// TestRights: under the ClusterRole of the documents and no more, everything works:
+// manifest is what an administrator applies to give the daemon its rights.
+const manifest = "../../deploy/rbac.yaml"
+
+// TestManifestGivesTheRights: what is applied is what the documents ask for, to the
+// verb.
+func TestManifestGivesTheRights(t *testing.T) {
+	w := shared(t)
+	w.namespace("ramjet-ingress")
+	w.kubectl("", "apply", "-f", manifest)
+	across, err := w.Admin.Client.RbacV1().ClusterRoles().Get(w.ctx, "ramjet-ingress", meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inside, err := w.Admin.Client.RbacV1().Roles("ramjet-ingress").Get(w.ctx, "ramjet-ingress", meta.GetOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := each(across.Rules), each(acrossRights); !slices.Equal(got, want) {
+		t.Errorf("across the cluster:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	if got, want := each(inside.Rules), each(ownRights); !slices.Equal(got, want) {
+		t.Errorf("in its namespace:\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// each is what rules allow, one verb and resource a line.
+func each(rules []rbac.PolicyRule) (all []string) {
+	for _, r := range rules {
+		for _, group := range r.APIGroups {
+			for _, resource := range r.Resources {
+				for _, verb := range r.Verbs {
+					all = append(all, verb+" "+group+"/"+resource)
+				}
+			}
+		}
+		if len(r.ResourceNames)+len(r.NonResourceURLs) > 0 {
+			all = append(all, r.String())
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// TestRights: with the rights of the manifest and no others, everything works:
 // traffic, certificates, status, observed generation, Events, the Lease.
 func TestRights(t *testing.T) {
 	w := shared(t)
 	shop := w.secured("shop.test")
-	c := w.launch(w.account("exact", acrossRights), "--publish-address", "192.0.2.10", "--log-level", "debug")
+	w.namespace("ramjet-ingress")
+	w.kubectl("", "apply", "-f", manifest)
+	account, err := w.Token(w.ctx, "ramjet-ingress", "ramjet-ingress")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := w.launchAs(account, daemon.Setup{Env: []string{"POD_NAMESPACE=ramjet-ingress"}}, "--publish-address", "192.0.2.10", "--log-level", "debug")
 	c.ready()
 	c.comes("shop.test", "/", "shop")
 	c.shows("shop.test", parse(t, shop))

@@ -37,7 +37,12 @@ func furnish(ctx context.Context, c *cluster.Cluster) error {
 	case err != nil:
 		return err
 	}
-	_, err := c.Admin.Kubectl(ctx, "", "apply", "-f", rights)
+	// The ServiceAccount of the manifest is in a namespace of this name.
+	_, err := c.Admin.Kubectl(ctx, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ramjet-ingress"}}`, "apply", "-f", "-")
+	if err != nil {
+		return err
+	}
+	_, err = c.Admin.Kubectl(ctx, "", "apply", "-f", rights)
 	return err
 }
 
