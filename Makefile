@@ -35,14 +35,15 @@ check: ## format and go vet
 
 race: ## go test ./... with the race detector
 	@[ -n '$(RACE)' ] || echo 'no C compiler: the tests run without the race detector'
-	go test $(RACE) $$(go list ./... | grep -v /engine/nethttp)
-	go test $(RACE) ./internal/engine/nethttp # alone: some of it is about real time
+	go test $(RACE) $$(go list ./... | grep -v -e /engine/nethttp -e /engine/reactor)
+	go test $(RACE) -p 1 ./internal/engine/nethttp ./internal/engine/reactor # alone: some of it is about real time
 
 slow: ## the suite of the engines with ten times the repetitions (about a minute)
 	RAMJET_SLOW=1 go test $(RACE) -count=1 -timeout 20m ./internal/engine/...
 
-e2e: ## the real binaries as child processes (about a minute)
+e2e: ## the real binaries as child processes, with either engine (about two minutes)
 	go test -tags e2e -count=1 ./test/e2e ./test/soak
+	DAEMON_ENGINE=reactor go test -tags e2e -count=1 ./test/e2e
 
 soak: ## supervisors killed at 200 instants, full disks (mounts need root; about three minutes)
 	go test -tags e2e,soak -count=1 -timeout 30m -v -run 'Killed200|DiskFull' ./test/soak

@@ -66,7 +66,7 @@ type Setup struct {
 	// Args are the arguments, without the name of the program.
 	Args []string
 	// Env are variables, NAME=value. None of the test's own RAMJET_ variables is
-	// passed on.
+	// passed on; DAEMON_ENGINE names the engine of daemons that are not told another.
 	Env []string
 	// Dir is the folder that it starts in; "" is that of the test.
 	Dir string
@@ -104,6 +104,9 @@ func Start(t testing.TB, s Setup) *Child {
 		if !strings.HasPrefix(v, "RAMJET_") {
 			c.cmd.Env = append(c.cmd.Env, v)
 		}
+	}
+	if engine := os.Getenv("DAEMON_ENGINE"); engine != "" && s.Program == "" {
+		c.cmd.Env = append(c.cmd.Env, "RAMJET_ENGINE="+engine)
 	}
 	c.cmd.Env = append(c.cmd.Env, s.Env...)
 	// Wait returns only when both have been written to their end.

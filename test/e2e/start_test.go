@@ -111,7 +111,7 @@ func TestLogIsText(t *testing.T) {
 	daemon.Write(t, dir, "routes.yaml", plainRoutes)
 	c := daemon.Start(t, daemon.Setup{Dir: dir, Args: []string{"--static-routes", "routes.yaml", "--http", "127.0.0.1:0", "--no-admin"}})
 	line := c.Log.Wait(t, "msg=serving")
-	for _, want := range []string{"engine=nethttp", "https=off", "admin=off", "backends=1", "endpoints=1", "routes=1", "certificates=0"} {
+	for _, want := range []string{"https=off", "admin=off", "backends=1", "endpoints=1", "routes=1", "certificates=0"} {
 		if !strings.Contains(line, " "+want) {
 			t.Errorf("the banner does not say %s: %s", want, line)
 		}
