@@ -56,8 +56,9 @@ func supervised(s streams, format, path string) int {
 		defer cancel()
 		sink.Close(ctx)
 	}()
-	// A log collector that dies must not take the supervisor along.
-	signal.Ignore(syscall.SIGPIPE)
+	// A log collector that dies must not take the supervisor along. The signal is taken
+	// and dropped: if it were ignored, releases would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := supervise.Run(ctx, supervise.Options{

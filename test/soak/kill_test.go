@@ -168,8 +168,8 @@ func (s *service) lastGoodByTheRules() {
 		if next.LastGood != state.LastGood && !rules {
 			s.t.Errorf("line %d: %s made %s the last good release, it was %s", i+1, e, next.LastGood, state.LastGood)
 		}
-		if next.LastGood == "v2" || next.LastGood == "v4" {
-			s.t.Errorf("line %d: %s is the last good release", i+1, next.LastGood)
+		if next.LastGood == "v4" { // v2 may be: by luck, or unwatched, it lives through a window
+			s.t.Errorf("line %d: v4 is the last good release, and was never ready", i+1)
 		}
 		state = next
 	}

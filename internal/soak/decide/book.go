@@ -20,6 +20,8 @@ type Book struct {
 	// StartingMS its time. Both are 0 if nothing is being started.
 	StartingLine int
 	StartingMS   uint64
+	// RolledBackMS is the time of the last rollback.
+	RolledBackMS uint64
 	// Idle is set while the release is stopped because its supervisor was.
 	Idle bool
 }
@@ -37,8 +39,11 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 	b.State = next
 	b.Lines++
 	switch e.Kind {
-	case probation.EntryServing, probation.EntryRolledBack:
+	case probation.EntryServing:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, 0, false
+	case probation.EntryRolledBack:
+		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, 0, false
+		b.RolledBackMS = e.TS
 	case probation.EntryPromoted: // its process runs already
 		b.CurrentLine, b.ExitLine, b.Idle = b.StartingLine, 0, false
 		if b.CurrentLine == 0 {

@@ -120,23 +120,34 @@ func (w World) starts(nowMS uint64) []Start {
 	return all
 }
 
-// stops are the processes that nobody needs any more. What was ready and is not
-// wanted serves on until the current release is ready, and the overlap over.
+// stops are the processes that nobody needs any more.
 func (w World) stops(nowMS uint64) []int {
 	var all []int
-	s := w.Book.State
-	current, runs := w.of(s.Current)
-	covered := runs && current.Phase == Ready && nowMS >= current.ReadyMS+w.OverlapMS
 	for _, p := range w.Processes {
-		wanted := p.Version == s.Current || p.Version == s.Starting
 		switch {
 		case p.Phase == Stopping || p.Phase == Gone:
-		case p.Counted, !wanted && (covered || p.Phase != Ready || w.EndNow):
+		case p.Counted, !w.wanted(p) && !w.bridges(p, nowMS):
 			all = append(all, p.Line)
 		}
 	}
 	return all
 }
+
+func (w World) wanted(p Process) bool {
+	return p.Version == w.Book.State.Current || p.Version == w.Book.State.Starting
+}
+
+// bridges reports whether a process that is not wanted serves on for now: it was
+// ready, and the current release is not, or its overlap is not over. What was rolled
+// back does so for as long only as the one that comes instead may take: the brake was
+// pulled to be rid of it.
+func (w World) bridges(p Process, nowMS uint64) bool {
+	current, runs := w.of(w.Book.State.Current)
+	covered := runs && current.Phase == Ready && nowMS >= current.ReadyMS+w.OverlapMS
+	return p.Phase == Ready && !covered && !w.EndNow && !(w.back() && w.late(w.Book.RolledBackMS, nowMS))
+}
+
+func (w World) back() bool { return w.Book.State.Phase == probation.PhaseRolledBack }
 
 // wake is the nearest time at which the answer changes by itself.
 func (w World) wake(nowMS uint64) uint64 {
@@ -158,6 +169,11 @@ func (w World) wake(nowMS uint64) uint64 {
 		at(p.StartedMS + w.DeadlineMS)
 	case ok && nowMS < p.ReadyMS+w.OverlapMS:
 		at(p.ReadyMS + w.OverlapMS)
+	}
+	for _, p := range w.Processes {
+		if w.back() && !w.wanted(p) && w.bridges(p, nowMS) {
+			at(w.Book.RolledBackMS + w.DeadlineMS)
+		}
 	}
 	if !w.exists(s.Current) && w.NotBeforeMS > nowMS {
 		at(w.NotBeforeMS)

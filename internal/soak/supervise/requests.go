@@ -196,7 +196,7 @@ func (s *supervisor) brake(q control.Request) beginning {
 	if last.Kind == probation.EntryAbandoned {
 		return beginning{already: fmt.Sprintf("%s is not deployed: it was being started; %s still serves", last.Version, s.book.State.Current)}
 	}
-	s.endNow = s.endNow || q.Now
+	s.endNow = q.Now
 	return beginning{f: s.follow(), past: entries}
 }
 
