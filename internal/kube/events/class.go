@@ -39,9 +39,8 @@ type Class struct {
 	options ClassOptions
 	news    chan struct{}
 
-	mu        sync.Mutex
-	trail     *trail
-	forbidden bool // said already
+	mu    sync.Mutex
+	trail *trail
 }
 
 // NewClass returns a Class that writes nothing before Run.
@@ -102,10 +101,9 @@ func (c *Class) tell(ctx context.Context, w waiting) (done bool) {
 	defer c.mu.Unlock()
 	switch reason := apierrors.ReasonForError(err); {
 	case apierrors.IsForbidden(err):
-		if !c.forbidden {
+		if !c.options.Teller.Forbidden.Swap(true) {
 			c.options.Log.Debug("not allowed to write Events: going on without", "error", oneLine(err))
 		}
-		c.forbidden = true
 		return true
 	case reason == "", apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
 		c.options.Log.Debug("could not write an Event, will try again", "error", oneLine(err))

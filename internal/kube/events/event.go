@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"strings"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -55,6 +56,9 @@ type Teller struct {
 	Client client.EventsV1Interface
 	// Instance is the name of this replica's pod.
 	Instance string
+	// Forbidden is set when it has been said that Events may not be written, which
+	// is said once by all who use the Teller. Required by those who run.
+	Forbidden *atomic.Bool
 }
 
 // Tell creates the Event. That it is there already is no error for one that is told once.

@@ -99,8 +99,8 @@ func NewWarnings(t Teller, may func() bool, log *slog.Logger) *Warnings {
 			What:     "Events",
 			Budget:   pace.Bucket{Burst: warningBurst, Every: warningEvery},
 			May:      may,
-			Optional: true,
-			Log:      log,
+			Optional: true, Forbidden: t.Forbidden,
+			Log: log,
 			Do: func(ctx context.Context, _ string, e Event) error {
 				err := t.Tell(ctx, e)
 				if apierrors.IsAlreadyExists(err) {

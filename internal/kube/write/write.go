@@ -15,6 +15,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -46,6 +47,9 @@ type Options[T any] struct {
 	// Optional changes are given up when they are forbidden, which is said at level
 	// debug only.
 	Optional bool
+	// Forbidden is set when it has been said that this is not allowed, which is said
+	// once. Those who write the same share it. nil = nobody else does.
+	Forbidden *atomic.Bool
 	// Log takes what there is to say. Required.
 	Log *slog.Logger
 }
@@ -55,14 +59,16 @@ type Queue[T any] struct {
 	options Options[T]
 	news    chan struct{}
 
-	mu        sync.Mutex
-	backlog   *backlog.Backlog[T]
-	forbidden bool      // said already
-	rests     time.Time // until when nothing is tried
+	mu      sync.Mutex
+	backlog *backlog.Backlog[T]
+	rests   time.Time // until when nothing is tried
 }
 
 // New returns an empty queue.
 func New[T any](o Options[T]) *Queue[T] {
+	if o.Forbidden == nil {
+		o.Forbidden = new(atomic.Bool)
+	}
 	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T]()}
 }
 
@@ -190,14 +196,12 @@ func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
 	} else {
 		q.giveBack(t)
 	}
-	q.mu.Lock()
-	said := q.forbidden
-	q.forbidden = true
 	if !q.options.Optional {
+		q.mu.Lock()
 		q.rests = time.Now().Add(forbiddenRest)
+		q.mu.Unlock()
 	}
-	q.mu.Unlock()
-	if !said {
+	if !q.options.Forbidden.Swap(true) {
 		q.options.Log.Log(context.Background(), level, what, "error", oneLine(err))
 	}
 }
