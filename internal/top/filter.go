@@ -77,7 +77,6 @@ func (m *Model) refreshRows() {
 	tally.Sort(m.rows, m.order, m.reverse)
 	for i, row := range m.rows {
 		if row.Same(selected) {
-			m.routes.top += i - m.routes.cursor
 			m.routes.cursor = i
 			break
 		}

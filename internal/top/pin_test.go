@@ -188,6 +188,24 @@ func TestReadOnly(t *testing.T) {
 	d.state(t, 3)
 }
 
+// What is applied while somebody looks does not slip under the cursor.
+func TestCursorStaysWithItsGeneration(t *testing.T) {
+	d := startReal(t)
+	r := watchReal(t, d, realToken, nil)
+	r.Wait("▸      3")
+	d.apply(t, 4)
+	r.clock.advance(time.Second)
+	r.Wait("gen 3→4", "▸      3")
+	r.Type("p")
+	r.Wait("Pin generation 3")
+	d.apply(t, 5)
+	r.clock.advance(time.Second)
+	r.Wait("gen 4→5", "Pin generation 3")
+	r.Type("y")
+	r.Wait("Pinned: generation 3 serves")
+	d.state(t, 3, 3)
+}
+
 // A generation that the history let go of meanwhile is not pinned, and the banner
 // says so.
 func TestPinOfWhatIsGone(t *testing.T) {

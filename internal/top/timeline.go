@@ -18,13 +18,12 @@ import (
 // generation, whatever is applied meanwhile: p must mean what was looked at.
 func (m *Model) refreshTimeline() {
 	var selected *diffKey
-	if s := m.selected(); s != nil && m.applied.cursor > 0 {
+	if s := m.selected(); s != nil {
 		selected = new(keyOf(s))
 	}
 	m.timeline = m.fleet.Timeline(m.now)
 	for i := range m.timeline {
 		if selected != nil && keyOf(&m.timeline[i]) == *selected {
-			m.applied.top += i - m.applied.cursor
 			m.applied.cursor = i
 		}
 	}

@@ -111,7 +111,7 @@ func (r *Replica) Stale(now Moment, interval time.Duration) (Stale, bool) {
 	if r.failure != "" {
 		return s, true
 	}
-	if waits := now.Clock - r.asked.Clock; r.waiting && waits > max(interval, impatience) {
+	if waits := now.Clock - r.asked.Clock; r.waiting && waits >= max(interval, impatience) {
 		s.Reason = "no answer for " + Span(waits)
 		return s, true
 	}
