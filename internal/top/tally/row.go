@@ -34,9 +34,9 @@ type Row struct {
 	key key
 }
 
-// rowOf is a route that was not seen before.
-func rowOf(r *admin.Route) *Row {
-	row := &Row{
+// rowOf is a route without a rate.
+func rowOf(r *admin.Route) Row {
+	row := Row{
 		Host: plain.Clean(r.Host), Path: plain.Clean(r.Path), Backend: plain.Clean(r.Backend),
 		Type: typeOf(r), Endpoints: r.Endpoints, Total: r.Numbers, key: keyOf(r),
 	}
@@ -69,13 +69,15 @@ func percent(v float64) string {
 // a gap earlier. A route that was not there before has no rate yet.
 func rowsOf(routes []admin.Route, before []*Row, gap time.Duration) []*Row {
 	known := byKey(before)
-	rows := make([]*Row, 0, len(routes))
+	rows := make([]*Row, len(routes))
+	store := make([]Row, len(routes)) // one piece of memory and not ten thousand
 	for i := range routes {
-		row := rowOf(&routes[i])
+		store[i] = rowOf(&routes[i])
+		row := &store[i]
+		rows[i] = row
 		if b := known[row.key]; b != nil {
 			row.Rate = between(countersOf(b.Total), countersOf(row.Total), gap)
 		}
-		rows = append(rows, row)
 	}
 	return rows
 }
