@@ -3,6 +3,8 @@
 package soak
 
 import (
+	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"syscall"
@@ -110,6 +112,21 @@ func TestHangingRelease(t *testing.T) {
 	s.wants(1, "v5 was not promoted: it was not ready by its deadline", "deploy", s.config, "v5")
 	s.super.Log.Wait(t, `"status":"signal: killed"`)
 	s.serves("v1")
+}
+
+// TestSurroundings: a release is started as if by hand: its input is empty, and it leads a
+// process group of its own.
+func TestSurroundings(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	p := s.serves("v1")
+	if in, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/0", p.PID)); err != nil || in != os.DevNull {
+		t.Errorf("its input is %q, %v", in, err)
+	}
+	if group, err := syscall.Getpgid(p.PID); err != nil || group != p.PID {
+		t.Errorf("its process group is %d, %v", group, err)
+	}
 }
 
 // TestLastGoodThatDoesNotStart is tried again and again; the broken candidate is never

@@ -23,7 +23,7 @@ const lastWait = 2 * time.Second
 //
 // served tells the end of the server's Serve: until then a connection may have been
 // accepted and not be known.
-func drain(ctx context.Context, server *http.Server, listener *net.TCPListener, served <-chan error, f *fresh) error {
+func drain(ctx context.Context, server *http.Server, listener *net.TCPListener, served <-chan struct{}, f *fresh) error {
 	last := takeLast(listener)
 	listener.Close()
 	<-served

@@ -67,10 +67,13 @@ func serve(stop context.Context, version string, port int) error {
 	log.Printf("%s: listening on %s", version, listener.Addr())
 	unanswered := newFresh()
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second, ConnState: unanswered.note}
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(listener) }()
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		err = server.Serve(listener)
+	}()
 	select {
-	case err := <-served:
+	case <-served:
 		return err
 	case <-stop.Done():
 	}

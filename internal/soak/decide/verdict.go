@@ -40,7 +40,7 @@ func Judge(version string, e probation.Entry) (Verdict, string) {
 		if e.Reason == probation.ReasonOperator {
 			return Failed, fmt.Sprintf("%s was rolled back to %s by an operator", version, e.To)
 		}
-		return Failed, fmt.Sprintf("%s was rolled back to %s: it died %s within its window of %s, %s are allowed",
+		return Failed, fmt.Sprintf("%s was rolled back to %s: it died %s within its window of %s, with a budget of %s",
 			version, e.To, times(e.Exits), seconds(e.Policy.SoakMS), count(e.Policy.MaxRestarts, "restart"))
 	}
 	return Open, ""

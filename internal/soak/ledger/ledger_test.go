@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,168 +11,156 @@ import (
 	"ramjet.dev/ingress/internal/probation"
 )
 
-// sound is a ledger of two lines, and last a third that has characters of several
-// bytes.
-const (
-	sound = `{"event":"serving","ts":0,"version":"v1"}` + "\n" + `{"event":"starting","ts":5,"version":"v2"}` + "\n"
-	last  = `{"event":"readiness_failed","reason":"é😀","ts":9,"version":"v2"}` + "\n"
-)
+var entries = []probation.Entry{
+	{Kind: probation.EntryServing, TS: 1, Version: "v1"},
+	{Kind: probation.EntryStarting, TS: 2, Version: "vä2"},
+	{Kind: probation.EntryPromoted, TS: 3, Version: "vä2", Policy: probation.Policy{SoakMS: 1000, MaxRestarts: 2}},
+}
 
-var next = probation.Entry{Kind: probation.EntryRestarted, TS: 20, Version: "v1"}
-
-// file puts a text into a file.
-func file(t *testing.T, text string) (path string) {
+// written is a ledger with these entries, and its text.
+func written(t *testing.T) (path, text string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "ledger.jsonl")
+	l, c, err := Open(path)
+	if err != nil || len(c.Entries) != 0 {
+		t.Fatalf("a new ledger: %d entries, %v", len(c.Entries), err)
+	}
+	defer l.Close()
+	for _, e := range entries {
+		if err := l.Append(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return path, read(t, path)
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	return path
 }
 
-func text(t *testing.T, path string) string {
-	t.Helper()
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
+func TestAppendAndRead(t *testing.T) {
+	path, text := written(t)
+	want := `{"event":"serving","ts":1,"version":"v1"}
+{"event":"starting","ts":2,"version":"vä2"}
+{"event":"promoted","max":2,"ts":3,"version":"vä2","window_ms":1000}
+`
+	if text != want {
+		t.Errorf("got\n%s", text)
 	}
-	return string(b)
+	c, err := Read(path)
+	if err != nil || len(c.Entries) != 3 || c.Entries[2] != entries[2] || string(c.Text()) != want || len(c.Torn) != 0 {
+		t.Errorf("read back %+v, %v", c, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode %v, %v: others may read it", info.Mode(), err)
+	}
 }
 
-// wantMended opens a ledger, appends to it, and wants the file to be the kept part and
-// the new line.
-func wantMended(t *testing.T, given, kept string) {
-	t.Helper()
-	path := file(t, given)
+// TestTornTail cuts the last line at every byte, and puts there what file systems
+// leave after a power cut. What is torn is dropped and cut off; what was whole before
+// stays, and the next line stands alone.
+func TestTornTail(t *testing.T) {
+	path, text := written(t)
+	whole := text[:strings.LastIndex(text[:len(text)-1], "\n")+1]
+	last := text[len(whole):]
+	tails := []string{strings.Repeat("\x00", 4096), "\r", " ", last[:20] + strings.Repeat("\x00", 100), "\xc3"}
+	for cut := range len(last) - 1 {
+		tails = append(tails, last[:cut])
+	}
+	for _, tail := range tails {
+		write(t, path, whole+tail)
+		before, err := Read(path)
+		if err != nil || read(t, path) != whole+tail {
+			t.Fatalf("%q: %v; reading changed the file: %v", tail, err, read(t, path) != whole+tail)
+		}
+		l, c, err := Open(path)
+		if err != nil {
+			t.Fatalf("%q: %v", tail, err)
+		}
+		if len(c.Entries) != 2 || string(c.Torn) != tail || string(before.Torn) != tail || read(t, path) != whole {
+			t.Errorf("%q: %d entries, torn %q, then the file is %q", tail, len(c.Entries), c.Torn, read(t, path))
+		}
+		if err := l.Append(entries[2]); err != nil || read(t, path) != text {
+			t.Errorf("%q: %v, and then %q", tail, err, read(t, path))
+		}
+		l.Close()
+	}
+}
+
+// TestLineWithoutItsEnd: a last line that only lacks its newline is whole.
+func TestLineWithoutItsEnd(t *testing.T) {
+	path, text := written(t)
+	write(t, path, text[:len(text)-1])
 	l, c, err := Open(path)
-	if err != nil {
-		t.Errorf("%q: %v", given, err)
-		return
+	if err != nil || len(c.Entries) != 3 || len(c.Torn) != 0 {
+		t.Fatalf("%d entries, torn %q, %v", len(c.Entries), c.Torn, err)
 	}
 	defer l.Close()
-	if err := l.Append(next); err != nil {
-		t.Errorf("%q: %v", given, err)
-	}
-	if got, want := text(t, path), kept+next.String()+"\n"; got != want {
-		t.Errorf("%q became\n%swant\n%s", given, got, want)
-	}
-	if want := strings.Count(kept, "\n"); len(c.Entries) != want {
-		t.Errorf("%q: %d entries, want %d", given, len(c.Entries), want)
+	next := probation.Entry{Kind: probation.EntryRestarting, TS: 4, Version: "v2", Attempt: 1, Policy: probation.Policy{MaxRestarts: 2}}
+	if err := l.Append(next); err != nil || read(t, path) != text+next.String()+"\n" {
+		t.Errorf("%v\n%s", err, read(t, path))
 	}
 }
 
-// TestTornAtEveryByte: a last line that a crash cut off, wherever that was, is taken out
-// before anything is appended; one that only lacks its newline is kept.
-func TestTornAtEveryByte(t *testing.T) {
-	for n := range len(last) {
-		kept := sound
-		if n == len(last)-1 {
-			kept += last
-		}
-		wantMended(t, sound+last[:n], kept)
-	}
-	wantMended(t, sound+last, sound+last)
-}
-
-// TestOtherTails are what file systems and power cuts leave.
-func TestOtherTails(t *testing.T) {
-	for _, tail := range []string{"\r", strings.Repeat("\x00", 4096), "\xf0\x9f", last[:20] + "\r", "{}"} {
-		wantMended(t, sound+tail, sound)
-	}
-	wantMended(t, "", "")
-	wantMended(t, last[:10], "")
-}
-
-// TestReadLeavesTheFile: looking at a ledger mends nothing.
-func TestReadLeavesTheFile(t *testing.T) {
-	path := file(t, sound+last[:10])
-	c, err := Read(path)
-	if err != nil || string(c.Text()) != sound || string(c.Torn) != last[:10] {
-		t.Errorf("%q and %q, %v", c.Text(), c.Torn, err)
-	}
-	if got := text(t, path); got != sound+last[:10] {
-		t.Errorf("the file is now %q", got)
-	}
-}
-
-// TestBrokenLines: a line that cannot be read, and is not the last, is named, and the file
-// is left alone.
-func TestBrokenLines(t *testing.T) {
-	for _, c := range []struct {
-		ledger string
-		line   int
-	}{
-		{"x\n" + sound, 1},
-		{sound + last[:30] + "\n", 3},
-		{sound + "\n" + last, 3},
-		{sound + last[:30] + last, 3},
-		{sound + strings.Repeat("\x00", 4096) + "\n", 3},
+// TestLineInTheMiddle that cannot be read is named, and the file is left alone.
+func TestLineInTheMiddle(t *testing.T) {
+	path, text := written(t)
+	for n, broken := range map[int]string{
+		1: "\n" + text,
+		2: strings.Replace(text, `"ts":2`, `"ts":-2`, 1),
+		3: strings.Replace(text, `{"event":"promoted"`, `{"event":"promoted`, 1),
 	} {
-		path := file(t, c.ledger)
+		write(t, path, broken)
 		_, _, err := Open(path)
 		var at Error
-		if !errors.As(err, &at) || at.Line != c.line || !strings.HasPrefix(err.Error(), path+":") {
-			t.Errorf("%.80q: %v, want line %d", c.ledger, err, c.line)
+		if !errors.As(err, &at) || at.Line != n || at.Path != path || strings.Contains(at.Err.Error(), "line") {
+			t.Errorf("line %d: %v", n, err)
 		}
-		if text(t, path) != c.ledger {
-			t.Errorf("%.80q was changed", c.ledger)
+		if read(t, path) != broken {
+			t.Errorf("line %d: the file was changed", n)
 		}
+	}
+	if _, err := Read(filepath.Join(t.TempDir(), "none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a ledger that is not there: %v", err)
 	}
 }
 
-// TestFailedAppend: what was written of a line that failed is taken back, then or before
-// the next line.
-func TestFailedAppend(t *testing.T) {
-	path := file(t, sound)
+// TestAppendThatFails leaves the file as it was, and may be tried again.
+func TestAppendThatFails(t *testing.T) {
+	path, text := written(t)
 	l, _, err := Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	writable := l.file
-	defer func() { writable.Close() }()
-	readOnly, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer readOnly.Close()
-	l.file = readOnly // neither a write nor taking it back can succeed
-	if err := l.Append(next); err == nil || !strings.Contains(err.Error(), path) {
-		t.Fatalf("appended to a file that cannot be written: %v", err)
-	}
-	l.file = writable
-	if _, err := writable.WriteString(last[:10]); err != nil { // as a disk that became full would leave it
-		t.Fatal(err)
-	}
-	if err := l.Append(next); err != nil {
-		t.Fatal(err)
-	}
-	if got, want := text(t, path), sound+next.String()+"\n"; got != want {
-		t.Errorf("got\n%swant\n%s", got, want)
-	}
-}
-
-// TestNewLedger: a ledger that is not there is made, and only its owner reads it.
-func TestNewLedger(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "ledger.jsonl")
-	if _, err := Read(path); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("read: %v", err)
-	}
-	l, c, err := Open(path)
-	if err != nil || len(c.Entries) > 0 {
-		t.Fatalf("%d entries, %v", len(c.Entries), err)
-	}
 	defer l.Close()
-	info, err := os.Stat(path)
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("%v, %v", info.Mode(), err)
+	good := l.file
+	if l.file, err = os.Open(path); err != nil { // cannot be written, nor cut
+		t.Fatal(err)
 	}
-	for range 3 {
-		if err := l.Append(next); err != nil {
-			t.Fatal(err)
-		}
+	if err := l.Append(entries[2]); err == nil || !strings.Contains(err.Error(), path) || !l.stray {
+		t.Fatalf("written into a file that is open for reading: %v", err)
 	}
-	again, err := Read(path)
-	if err != nil || len(again.Entries) != 3 || again.Entries[2] != next {
-		t.Errorf("%v, %v", again.Entries, err)
+	l.file.Close()
+	l.file = good
+	if _, err := l.file.WriteString(`{"event":"promo`); err != nil { // what such a failure may leave
+		t.Fatal(err)
+	}
+	if err := l.Append(entries[2]); err != nil || read(t, path) != text+entries[2].String()+"\n" {
+		t.Errorf("%v\n%s", err, read(t, path))
+	}
+	if err := l.Room(); err != nil || read(t, path) != text+entries[2].String()+"\n" {
+		t.Errorf("looking for room: %v, and the file has %d bytes", err, len(read(t, path)))
 	}
 }

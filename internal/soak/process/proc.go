@@ -33,7 +33,7 @@ func readStat(pid int) (stat, error) {
 		return stat{}, err
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const state, group, ticks = 3 - 3, 5 - 3, 22 - 3 // fields count from 1, and the third is first here
+	const state, group, ticks = 0, 2, 19 // proc(5) counts from 1 and from the number: 3, 5 and 22
 	if len(fields) <= ticks {
 		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}

@@ -1,0 +1,301 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience bounds every wait for something that must happen.
+const patience = 30 * time.Second
+
+// box collects what processes write.
+type box struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *box) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *box) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// spec is a shell script as a release of line 7.
+func spec(t *testing.T, script string) (Spec, *box) {
+	t.Helper()
+	out, dir := &box{}, t.TempDir()
+	return Spec{
+		StateDir: dir, Line: 7, Version: "v1", Port: 81, Dir: dir, Env: []string{"GREETING=hello"},
+		Command: []string{"sh", "-c", script},
+		Output:  Output{Stdout: out, Stderr: out, PipesDir: filepath.Join(dir, "pipes")},
+	}, out
+}
+
+func start(t *testing.T, s Spec) *Process {
+	t.Helper()
+	p, err := Start(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.kill()
+		gone(t, p)
+	})
+	return p
+}
+
+func gone(t *testing.T, p *Process) string {
+	t.Helper()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	select {
+	case <-p.Gone():
+		return p.Status()
+	case <-late.C:
+		t.Fatal("the process did not end")
+		return ""
+	}
+}
+
+// until looks until something is so.
+func until(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for start := time.Now(); !so(); {
+		if time.Since(start) > patience {
+			t.Fatalf("%s did not come about", what)
+		}
+	}
+}
+
+func TestProcess(t *testing.T) {
+	s, out := spec(t, `echo "$GREETING from $SOAK_VERSION on $SOAK_PORT"; echo oops >&2; printf unended; exit 3`)
+	p := start(t, s)
+	if status := gone(t, p); status != "exit status 3" {
+		t.Errorf("status %q", status)
+	}
+	for _, want := range []string{"v1 | hello from v1 on 81\n", "v1 | oops\n", "v1 | unended\n"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is missing in\n%s", want, out)
+		}
+	}
+	if left, _ := os.ReadDir(s.Output.PipesDir); len(left) != 0 {
+		t.Errorf("pipes are left: %v", left)
+	}
+	if Alive(p.ID) {
+		t.Error("it is said to run")
+	}
+	if err := p.Stop(time.Second); err != nil {
+		t.Errorf("stopping what is gone: %v", err)
+	}
+}
+
+func TestNoSuchProgram(t *testing.T) {
+	s, _ := spec(t, "")
+	s.Command = []string{filepath.Join(s.Dir, "none")}
+	if _, err := Start(s); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("started: %v", err)
+	}
+	s.Command, s.Dir = []string{"true"}, filepath.Join(s.Dir, "none")
+	if _, err := Start(s); err == nil {
+		t.Error("started in a folder that is not there")
+	}
+}
+
+// TestStop: SIGTERM first, SIGKILL after the grace; twice is once.
+func TestStop(t *testing.T) {
+	s, out := spec(t, `trap 'echo bye; exit 0' TERM; echo up; while :; do read -r x < /dev/null || :; done`)
+	p := start(t, s)
+	until(t, "up", func() bool { return strings.Contains(out.String(), "up") })
+	for range 2 {
+		if err := p.Stop(patience); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if status := gone(t, p); status != "exit status 0" || !strings.Contains(out.String(), "bye") {
+		t.Errorf("status %q, output %s", status, out)
+	}
+
+	s, out = spec(t, `trap '' TERM; echo up; while :; do read -r x < /dev/null || :; done`)
+	p = start(t, s)
+	until(t, "up", func() bool { return strings.Contains(out.String(), "up") })
+	if err := p.Stop(10 * time.Millisecond); err != nil {
+		t.Fatal(err)
+	}
+	if status := gone(t, p); status != "signal: killed" {
+		t.Errorf("status %q", status)
+	}
+}
+
+// TestLeftovers: when the process is gone, so is what it started.
+func TestLeftovers(t *testing.T) {
+	for _, adopted := range []bool{false, true} {
+		s, out := spec(t, `sleep 1000 & echo "child $!"; exec sleep 1000`)
+		p := start(t, s)
+		until(t, "the child", func() bool { return strings.Contains(out.String(), "child ") })
+		var child int
+		if _, err := fmt.Sscanf(out.String(), "v1 | child %d", &child); err != nil {
+			t.Fatal(err)
+		}
+		watched := p
+		if adopted {
+			watched = adopt(t, p, s)
+		}
+		if err := syscall.Kill(p.ID.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		gone(t, watched)
+		until(t, "the end of the child", func() bool {
+			st, err := readStat(child)
+			return err != nil || st.dead()
+		})
+		gone(t, p)
+	}
+}
+
+// adopt takes a process over from ourselves, without its output, which has a reader.
+func adopt(t *testing.T, p *Process, s Spec) *Process {
+	t.Helper()
+	s.Output.PipesDir = t.TempDir()
+	taken, err := Adopt(p.ID, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken
+}
+
+// TestOutlivesItsSupervisor: a process that writes more than anybody reads, to a
+// supervisor that dies, is not harmed, and the next one reads on.
+func TestOutlivesItsSupervisor(t *testing.T) {
+	s, _ := spec(t, "")
+	s.Command = []string{"sh", "-c", `i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; echo done > ready; exec sleep 1000`}
+	file := filepath.Join(t.TempDir(), "pid")
+	helper := exec.Command(os.Args[0], "-test.run=TestHelperSupervisor")
+	helper.Env = append(os.Environ(), "SOAK_TEST_SPEC="+s.StateDir, "SOAK_TEST_PID="+file, "SOAK_TEST_SCRIPT="+s.Command[2])
+	if text, err := helper.CombinedOutput(); err == nil {
+		t.Fatalf("the first supervisor was to die: %s", text)
+	}
+	until(t, "the end of what it writes", func() bool {
+		_, err := os.Stat(filepath.Join(s.Dir, "ready"))
+		return err == nil
+	})
+	found := Orphans(s.StateDir)
+	if len(found) != 1 || found[0].Line != 7 || found[0].Version != "v1" || found[0].Port != 81 {
+		t.Fatalf("found %+v", found)
+	}
+	out := &box{}
+	s.Output.Stdout, s.Output.Stderr = out, out
+	p, err := Adopt(found[0].Identity, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the last line", func() bool { return strings.Contains(out.String(), "v1 | line 1999\n") })
+	if err := p.Stop(patience); err != nil {
+		t.Fatal(err)
+	}
+	if status := gone(t, p); !strings.Contains(status, "not known") {
+		t.Errorf("status %q", status)
+	}
+}
+
+// TestHelperSupervisor is the process that TestOutlivesItsSupervisor starts and that
+// dies; otherwise it does nothing.
+func TestHelperSupervisor(t *testing.T) {
+	dir := os.Getenv("SOAK_TEST_SPEC")
+	if dir == "" {
+		return
+	}
+	_, err := Start(Spec{
+		StateDir: dir, Line: 7, Version: "v1", Port: 81, Dir: dir, Command: []string{"sh", "-c", os.Getenv("SOAK_TEST_SCRIPT")},
+		Output: Output{Stdout: &box{}, Stderr: &box{}, PipesDir: filepath.Join(dir, "pipes")},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {}
+}
+
+// TestStranger: a number alone is not an identity.
+func TestStranger(t *testing.T) {
+	s, _ := spec(t, "exec sleep 1000")
+	p := start(t, s)
+	other := p.ID
+	other.StartTicks--
+	if Alive(other) {
+		t.Error("a process that started at another time is taken for this one")
+	}
+	if _, err := Adopt(other, s); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("taken over: %v", err)
+	}
+	if !Alive(p.ID) {
+		t.Error("it was harmed")
+	}
+}
+
+// TestFiles: what a process writes into files needs nobody.
+func TestFiles(t *testing.T) {
+	s, _ := spec(t, "echo out; echo err >&2")
+	s.Output = Output{FilesDir: filepath.Join(t.TempDir(), "log")}
+	for range 2 {
+		gone(t, start(t, s))
+	}
+	for _, name := range []string{"out", "err"} {
+		text, err := os.ReadFile(filepath.Join(s.Output.FilesDir, "v1."+name))
+		if err != nil || string(text) != name+"\n"+name+"\n" {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
+	}
+}
+
+// TestLongLines are cut in pieces, and bounded.
+func TestLongLines(t *testing.T) {
+	s, out := spec(t, `head -c 200000 /dev/zero | tr '\0' x`)
+	gone(t, start(t, s))
+	n := 0
+	for line := range strings.Lines(out.String()) {
+		if len(line) > maxLine+len("v1 | \n") {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+		n += strings.Count(line, "x")
+	}
+	if n != 200000 {
+		t.Errorf("%d of 200000 bytes", n)
+	}
+}
+
+func TestPortFree(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := net.SplitHostPort(l.Addr().String())
+	port, _ := strconv.Atoi(text)
+	if PortFree(port) {
+		t.Error("somebody listens, and it is free")
+	}
+	l.Close()
+	if !PortFree(port) {
+		t.Error("nobody listens, and it is not free")
+	}
+}

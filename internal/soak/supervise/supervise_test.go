@@ -1,0 +1,201 @@
+package supervise
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"ramjet.dev/ingress/internal/probation"
+	"ramjet.dev/ingress/internal/soak/config"
+	"ramjet.dev/ingress/internal/soak/control"
+	"ramjet.dev/ingress/internal/soak/ledger"
+	"ramjet.dev/ingress/internal/soak/process"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestClock: it never goes back, and measures whatever the wall clock says.
+func TestClock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wall := uint64(time.Now().UnixMilli())
+		c := newClock(0)
+		if c.now() != wall {
+			t.Errorf("it is %d, the wall clock says %d", c.now(), wall)
+		}
+		behind := newClock(wall + 5000) // the ledger is ahead: the wall clock was set back
+		for range 3 {
+			<-time.After(time.Second)
+			behind.adjust()
+			c.adjust()
+		}
+		if got := behind.now() - wall; got != 5000 {
+			t.Errorf("%d ms after the wall clock was set: it waits until that has come", got)
+		}
+		if got := c.now() - wall; got != 3000 {
+			t.Errorf("%d ms after 3 s", got)
+		}
+		measured := newClock(wall + 50_000)
+		<-time.After(time.Second) // and is not adjusted, since something is measured
+		if got := measured.now() - wall; got != 51_000 {
+			t.Errorf("%d ms: it does not run while something is measured", got)
+		}
+	})
+}
+
+func TestLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	first, err := lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock(path); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("another supervisor (process %d)", os.Getpid())) {
+		t.Errorf("the second: %v", err)
+	}
+	first.Close()
+	next, err := lock(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.Close()
+}
+
+func TestRecords(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "processes.json")
+	if r, err := loadRecords(path); err != nil || len(r.Processes) != 0 {
+		t.Errorf("none: %+v, %v", r, err)
+	}
+	own := process.Identity{PID: os.Getpid(), StartTicks: 1}
+	all := records{BootID: "b", Processes: []record{{Identity: own, Line: 3, Version: "v1", Port: 81, Ready: true}}}
+	if err := all.save(path); err != nil {
+		t.Fatal(err)
+	}
+	r, err := loadRecords(path)
+	if err != nil || len(r.Processes) != 1 || r.Processes[0] != all.Processes[0] {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for boot, reboot := range map[string]bool{"b": false, "c": true} {
+		found := search(r, t.TempDir(), boot)
+		if len(found) != 1 || found[0].Reboot != reboot || found[0].Alive {
+			t.Errorf("boot %s: %+v", boot, found)
+		}
+	}
+	if err := os.WriteFile(path, []byte(`{"boot`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := loadRecords(path); err == nil {
+		t.Error("half a file is read")
+	}
+}
+
+// service is a config whose releases are shell scripts that never get ready.
+func service(t *testing.T) *config.Config {
+	t.Helper()
+	dir := t.TempDir()
+	return &config.Config{
+		StateDir: filepath.Join(dir, "state"), Baseline: "v1", Dir: dir, Ports: []int{1, 2},
+		Command:   []string{"sh", "-c", "exec sleep 1000"},
+		Readiness: config.Readiness{Command: []string{"true"}, Interval: time.Millisecond, Timeout: 30 * time.Second, Deadline: time.Minute},
+		Restart:   config.Restart{Backoff: time.Millisecond, Max: time.Second},
+		StopGrace: 30 * time.Second, Window: 50 * time.Millisecond, MaxRestarts: 2,
+	}
+}
+
+func options(c *config.Config) Options {
+	return Options{Config: c, Output: process.Output{Stdout: io.Discard, Stderr: io.Discard}, Log: slog.New(slog.DiscardHandler)}
+}
+
+// TestRun: a whole life, in one process, which leaves nothing behind.
+func TestRun(t *testing.T) {
+	c := service(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, options(c)) }()
+	socket := filepath.Join(c.StateDir, config.SocketName)
+	ask := func(q control.Request) control.Result {
+		for start := time.Now(); ; {
+			r, err := control.Ask(context.Background(), socket, q, func(control.Reply) {})
+			if err == nil {
+				return r
+			}
+			if !errors.Is(err, control.ErrNobody) || time.Since(start) > 30*time.Second {
+				t.Fatal(err)
+			}
+		}
+	}
+	for _, step := range []struct {
+		q    control.Request
+		ok   bool
+		want string
+	}{
+		{control.Request{Do: control.DoDeploy, Version: "v2"}, true, "v2 is confirmed"},
+		{control.Request{Do: control.DoDeploy, Version: "v2"}, true, "v2 serves already"},
+		{control.Request{Do: control.DoDeploy, Version: "../v3"}, false, "cannot name a release"},
+		{control.Request{Do: control.DoRollback, Version: "v7"}, false, "there is no way back to v7"},
+		{control.Request{Do: control.DoRollback}, true, "v1 is ready and serves"},
+		{control.Request{Do: control.DoFollow, Version: "v2", Line: 2}, true, "v2 is confirmed"},
+		{control.Request{Do: control.DoFollow, Version: "v2", Line: 99}, false, "no line 99"},
+		{control.Request{Do: "dance"}, false, "not known here"},
+	} {
+		if r := ask(step.q); r.OK != step.ok || !strings.Contains(r.Message, step.want) {
+			t.Errorf("%+v: %+v, want %v and %q", step.q, r, step.ok, step.want)
+		}
+	}
+	if err := Run(context.Background(), options(c)); err == nil || !strings.Contains(err.Error(), "another supervisor") {
+		t.Errorf("a second supervisor: %v", err)
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	if left := process.Orphans(c.StateDir); len(left) != 0 {
+		t.Errorf("left behind: %+v", left)
+	}
+	read, err := ledger.Read(filepath.Join(c.StateDir, LedgerName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, e := range read.Entries {
+		got = append(got, string(e.Kind)+" "+e.Version)
+	}
+	want := "serving v1, starting v2, promoted v2, confirmed v2, rollback_refused v7, rolled_back v2, stopped v1"
+	if text := strings.Join(got, ", "); text != want {
+		t.Errorf("ledger: %s\nwant    %s", text, want)
+	}
+}
+
+// TestRunRefuses: with a ledger that cannot be, nothing is begun.
+func TestRunRefuses(t *testing.T) {
+	c := service(t)
+	if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.StateDir, LedgerName)
+	impossible := probation.Entry{Kind: probation.EntryConfirmed, TS: 5, Version: "v2"}.String() + "\n"
+	if err := os.WriteFile(path, []byte(impossible), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var at ledger.Error
+	if err := Run(context.Background(), options(c)); !errors.As(err, &at) || at.Line != 1 {
+		t.Errorf("an impossible ledger: %v", err)
+	}
+	if c, err := net.Dial("unix", filepath.Join(c.StateDir, config.SocketName)); err == nil {
+		c.Close()
+		t.Error("it listens")
+	}
+	if left := process.Orphans(c.StateDir); len(left) != 0 {
+		t.Errorf("started: %+v", left)
+	}
+}
