@@ -138,6 +138,12 @@ func TestLastGoodThatDoesNotStart(t *testing.T) {
 	s.serves("v1")
 	s.touch("broken-v1", true)
 	s.wants(1, "v2 was rolled back to v1", "deploy", s.config, "v2")
+	// If v2 never lived to the end of the overlap, v1 is the process that it was before.
+	for _, p := range s.status().Processes {
+		if p.Version == "v1" {
+			_ = syscall.Kill(p.PID, syscall.SIGKILL) // it may be gone
+		}
+	}
 	s.super.Log.Wait(t, "the last good release does not stay up")
 	tries := func() int {
 		n := 0
