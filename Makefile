@@ -45,8 +45,9 @@ e2e: ## the real binaries as child processes, with either engine (about two minu
 	go test -tags e2e -count=1 ./test/e2e ./test/soak
 	DAEMON_ENGINE=reactor go test -tags e2e -count=1 ./test/e2e
 
-soak: ## supervisors killed at 200 instants, full disks (mounts need root; about three minutes)
-	go test -tags e2e,soak -count=1 -timeout 30m -v -run 'Killed200|DiskFull' ./test/soak
+soak: ## supervisors killed at 200 instants, and full disks if root (about two minutes)
+	@[ "$$(id -u)" = 0 ] || echo 'not root: what a full disk leads to is not tested, that takes a mount'
+	go test -tags e2e,soak -count=1 -timeout 30m -v -run "Killed200$$([ "$$(id -u)" != 0 ] || echo '|DiskFull')" ./test/soak
 
 cluster: ## a real Kubernetes control plane to play with; PLAY=--daemon: and the daemon
 	@go build -o .cache/play ./test/cluster/play

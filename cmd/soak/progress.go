@@ -85,9 +85,8 @@ func (p *progress) say(line string) {
 		return
 	}
 	p.said = line
-	p.erase()
+	p.erase() // and drawn again in a moment, when the status is known that goes with it
 	fmt.Fprintln(p.s.out, line)
-	p.draw()
 }
 
 // status takes note of how things stand.
