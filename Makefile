@@ -27,7 +27,7 @@ demo: ## serve built-in routes and upstreams, and print commands to try
 build: ## the programs, static, in bin/
 	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/ ./cmd/...
 
-test: check race e2e lint ## all that needs only Go and make: format, vet, lint, laws, race tests, end to end
+test: check race e2e cluster-e2e lint ## all that has to pass: format, vet, lint, laws, race tests, end to end, in a cluster
 
 check: ## format and go vet
 	@bad="$$(gofmt -l cmd internal test bench)"; [ -z "$$bad" ] || { echo "gofmt -w would change:" $$bad; exit 1; }

@@ -5,6 +5,7 @@ package kube
 import (
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -73,6 +74,27 @@ func TestAPIServerDownAtStart(t *testing.T) {
 			c.is("shop.test", "/", "shop")
 			t.Logf("ready %s after the API server was back", ms(time.Since(up)))
 		})
+	}
+}
+
+// TestTokenOfNobody (K05): an API server that does not know us is told apart from one that is
+// away. The daemon is not ready, says what to check, and ends when it is asked to.
+func TestTokenOfNobody(t *testing.T) {
+	w := shared(t)
+	account := w.account("leaves", acrossRights)
+	if err := w.Admin.Client.CoreV1().ServiceAccounts("default").Delete(w.ctx, "leaves", meta.DeleteOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	c := w.launch(account)
+	if line := c.Log.Wait(t, "not ready"); !has(line, "does not know who we are", "check the token") {
+		t.Errorf("%s", line)
+	}
+	if err := c.isReady(); err == nil {
+		t.Error("it is ready")
+	}
+	c.Signal(syscall.SIGTERM)
+	if code := c.Exit(); code != 0 {
+		t.Errorf("exit status %d", code)
 	}
 }
 

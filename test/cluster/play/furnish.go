@@ -2,10 +2,8 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
 	"net/netip"
 	"os"
@@ -16,34 +14,20 @@ import (
 	"ramjet.dev/ingress/test/cluster"
 )
 
-// rights is the manifest of what the daemon may do, once there is one.
-const rights = "deploy/rbac.yaml"
+// manifests are what everybody applies who installs the daemon.
+var manifests = []string{"examples/ingressclass.yaml", "deploy/rbac.yaml"}
 
-const ingressClass = `
-apiVersion: networking.k8s.io/v1
-kind: IngressClass
-metadata: {name: ramjet}
-spec: {controller: ramjet.dev/ingress}
-`
-
-// furnish applies what every cluster with the daemon has.
+// furnish applies them. The ServiceAccount is in a namespace of this name.
 func furnish(ctx context.Context, c *cluster.Cluster) error {
-	if _, err := c.Admin.Kubectl(ctx, ingressClass, "apply", "-f", "-"); err != nil {
+	if _, err := c.Admin.Kubectl(ctx, "", "create", "namespace", "ramjet-ingress"); err != nil {
 		return err
 	}
-	switch _, err := os.Stat(rights); {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil
-	case err != nil:
-		return err
+	for _, name := range manifests {
+		if _, err := c.Admin.Kubectl(ctx, "", "apply", "-f", name); err != nil {
+			return err
+		}
 	}
-	// The ServiceAccount of the manifest is in a namespace of this name.
-	_, err := c.Admin.Kubectl(ctx, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":"ramjet-ingress"}}`, "apply", "-f", "-")
-	if err != nil {
-		return err
-	}
-	_, err = c.Admin.Kubectl(ctx, "", "apply", "-f", rights)
-	return err
+	return nil
 }
 
 const app = `
