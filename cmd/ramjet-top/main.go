@@ -25,7 +25,7 @@ import (
 // Exit statuses, as --help lists them.
 const (
 	exitOK          = 0
-	exitUnreachable = 1 // a daemon did not answer
+	exitUnreachable = 1 // a daemon did not answer, or the program had a fault
 	exitRefused     = 2 // a flag, a variable or the terminal was refused: nothing was asked
 )
 
@@ -70,7 +70,7 @@ func run(args []string, getenv func(string) (string, bool), stdin io.Reader, std
 // prepare reads the token and looks whether there is a terminal where one is needed.
 func (c *config) prepare(stdout io.Writer) (err error) {
 	if !c.once && !c.json {
-		if f, ok := stdout.(term.File); !ok || !term.IsTerminal(f.Fd()) {
+		if !isTerminal(stdout) {
 			return errors.New("standard output is no terminal: use --once for a table or --json for the numbers")
 		}
 	}
@@ -83,6 +83,11 @@ func (c *config) prepare(stdout io.Writer) (err error) {
 	return nil
 }
 
+func isTerminal(stream any) bool {
+	f, ok := stream.(term.File)
+	return ok && term.IsTerminal(f.Fd())
+}
+
 // watch shows the cockpit until somebody leaves it.
 func watch(c config, clients []*adminclient.Client, clock *clock, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancel(context.Background())
@@ -91,10 +96,16 @@ func watch(c config, clients []*adminclient.Client, clock *clock, stdin io.Reade
 	for _, client := range clients {
 		o.Sources = append(o.Sources, client)
 	}
+	if !isTerminal(stdin) {
+		stdin = nil // keys are wanted, not what a pipe holds
+	}
 	m := top.New(ctx, o)
 	if err := top.Run(ctx, m, stdin, stdout, os.Environ()); err != nil {
 		fmt.Fprintln(stderr, "ramjet-top:", err)
-		return exitUnreachable
+		if errors.Is(err, top.ErrFault) {
+			return exitUnreachable
+		}
+		return exitRefused
 	}
 	if !m.Answered() {
 		return exitUnreachable

@@ -225,6 +225,27 @@ func TestLeaving(t *testing.T) {
 	})
 }
 
+// Keys come from the terminal also where standard input is something else.
+func TestOtherStandardInput(t *testing.T) {
+	p := listen(t)
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	term := terminal.New(t, 80, 24)
+	cmd := exec.Command(self, p.host)
+	cmd.Env = append(os.Environ(), selfVariable+"=1", "TERM=xterm-256color")
+	cmd.Stdin = strings.NewReader("qqq")
+	program := term.Start(cmd)
+	term.Wait("b.test")
+	term.Type("?")
+	term.Wait("by latency")
+	term.Type("q")
+	if code := program.Exit(); code != 0 {
+		t.Errorf("exit status %d, want 0", code)
+	}
+}
+
 // A window that changes its size gets a screen of that size.
 func TestResize(t *testing.T) {
 	p := listen(t)

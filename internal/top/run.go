@@ -12,11 +12,19 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
+// ErrFault is the end of a cockpit that panicked.
+var ErrFault = errors.New("ended by a fault of its own; the terminal is as it was, and no daemon was changed by that: please report what is written above")
+
 // Run shows a model on a terminal until somebody quits or ctx is done. The terminal
-// is given back as it was, also after a panic, which is returned as an error. environ
-// ("NAME=value") says what the terminal can do.
+// is given back as it was, also after a panic, which is ErrFault. Another error is that
+// of a terminal that cannot be used. environ
+// ("NAME=value") says what the terminal can do. Keys are read from in; nil is the
+// controlling terminal of the process.
 func Run(ctx context.Context, m *Model, in io.Reader, out io.Writer, environ []string) error {
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out), tea.WithEnvironment(environ)}
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithOutput(out), tea.WithEnvironment(environ)}
+	if in != nil {
+		options = append(options, tea.WithInput(in))
+	}
 	if colourless(environ) {
 		options = append(options, tea.WithColorProfile(colorprofile.ASCII))
 	}
@@ -28,7 +36,7 @@ func Run(ctx context.Context, m *Model, in io.Reader, out io.Writer, environ []s
 	case err == nil:
 		return nil
 	case errors.Is(err, tea.ErrProgramPanic):
-		return errors.New("ended by a fault of its own; the terminal is as it was, and no daemon was changed by that: please report what is written above")
+		return ErrFault
 	}
 	return fmt.Errorf("use the terminal: %w", err)
 }

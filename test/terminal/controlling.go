@@ -6,7 +6,7 @@ import (
 )
 
 // controlling makes a program the leader of a session whose terminal is its standard
-// input, as a shell in a window is: changes of the size are signalled to it.
+// output, as a shell in a window is: changes of the size are signalled to it.
 func controlling(cmd *exec.Cmd) {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 1}
 }

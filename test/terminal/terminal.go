@@ -78,11 +78,15 @@ func (term *Terminal) show() {
 // reply sends what a terminal answers to questions of the program.
 func (term *Terminal) reply() { _, _ = io.Copy(term.user, term.screen) }
 
-// Start runs a program with this as its controlling terminal, and gives its side of
-// the terminal away. The program is killed at the end of the test.
+// Start runs a program with this as its controlling terminal, its standard output, and
+// its standard input and error where the command has none. The program is killed at the
+// end of the test.
 func (term *Terminal) Start(cmd *exec.Cmd) *Program {
 	term.t.Helper()
-	cmd.Stdin, cmd.Stdout = term.TTY, term.TTY
+	cmd.Stdout = term.TTY
+	if cmd.Stdin == nil {
+		cmd.Stdin = term.TTY
+	}
 	if cmd.Stderr == nil {
 		cmd.Stderr = term.TTY
 	}
