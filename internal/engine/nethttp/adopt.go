@@ -77,9 +77,12 @@ func (e *Engine) prepareAdopted(ctx context.Context, k *counted, a *Adopted) net
 // sessions can be resumed whoever serves them.
 func (e *Engine) TLSConfig() *tls.Config { return e.tlsConfig }
 
-// Mirrors is the queue of copies for mirrors, to be shared, so that its bounds hold for
-// the process.
-func (e *Engine) Mirrors() *mirror.Queue { return e.mirrors }
+// ShareMirrors makes the engine use a queue that somebody else owns and closes, so that
+// its bounds hold for the process. It is called before anything is served.
+func (e *Engine) ShareMirrors(q *mirror.Queue) {
+	e.mirrors.Close()
+	e.mirrors, e.sharesMirrors = q, true
+}
 
 // noListener stands where net/http wants one.
 type noListener struct{}

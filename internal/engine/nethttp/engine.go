@@ -48,9 +48,11 @@ type Engine struct {
 	log     *slog.Logger
 	limits  http1.Limits
 
-	mirrors   *mirror.Queue
-	server    *http.Server
-	tlsConfig *tls.Config
+	mirrors *mirror.Queue
+	// sharesMirrors is set when the queue is somebody else's.
+	sharesMirrors bool
+	server        *http.Server
+	tlsConfig     *tls.Config
 
 	adopted  adoptive       // connections that another engine accepted
 	serving  sync.WaitGroup // accept loops, handshakes, lingering closes
@@ -179,7 +181,9 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 	e.forced.Store(true)
 	e.conns.closeAll()
 	e.serving.Wait()
-	e.mirrors.Close()
+	if !e.sharesMirrors {
+		e.mirrors.Close()
+	}
 	if left > 0 {
 		return &engine.CutError{Requests: left}
 	}

@@ -209,8 +209,13 @@ func (u *upconn) expire() {
 	}
 }
 
-// kill closes it; an exchange that it serves is not told.
-func (u *upconn) kill() { u.close() }
+// kill closes it, with the client of an exchange that it serves.
+func (u *upconn) kill() {
+	if x := u.x; x != nil && x.up == u {
+		x.c.kill()
+	}
+	u.close()
+}
 
 func (u *upconn) close() {
 	if u.fd < 0 {

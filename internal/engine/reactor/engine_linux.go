@@ -79,7 +79,8 @@ func New(options engine.Options, source nethttp.Source, pools *upstream.Pools, m
 	}
 	e.inner = nethttp.New(options, source, pools, metrics, logger)
 	e.tlsConfig = e.inner.TLSConfig()
-	e.mirrors = e.inner.Mirrors()
+	e.mirrors = mirror.New(metrics)
+	e.inner.ShareMirrors(e.mirrors)
 	claimProcessors(loops)
 	for _, l := range e.loops {
 		go l.run()
@@ -176,6 +177,7 @@ func (e *Engine) Shutdown(ctx context.Context) error {
 		<-l.done
 	}
 	e.beside.Wait()
+	e.mirrors.Close()
 	claimProcessors(-len(e.loops))
 	var cut *engine.CutError
 	if errors.As(err, &cut) {

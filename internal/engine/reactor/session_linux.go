@@ -119,10 +119,20 @@ func (w wire) Write(p []byte) (int, error) {
 	if s.over {
 		return 0, net.ErrClosed
 	}
-	if len(s.sealed) == 0 {
+	if len(s.sealed) > 0 {
+		s.sealed = append(s.sealed, p...)
+		return len(p), nil
+	}
+	// The socket is open: whoever closes it says over first. A handshake fits into an
+	// empty socket, so the loop is seldom needed for the rest.
+	n, e := sysSend(s.c.fd, p)
+	if e != 0 {
+		n = 0
+	}
+	if n < len(p) {
+		s.sealed = append(s.sealed, p[n:]...)
 		s.c.loop.post(s.c.shaking)
 	}
-	s.sealed = append(s.sealed, p...)
 	return len(p), nil
 }
 
@@ -200,6 +210,9 @@ func (s *session) flush() transfer {
 	for s.sent < len(s.sealed) {
 		n, how := s.c.sock.send(s.sealed[s.sent:], nil)
 		s.sent += n
+		if x := s.c.x; n > 0 && x != nil {
+			x.moved = s.c.loop.now
+		}
 		if how != moved {
 			return how
 		}
