@@ -55,8 +55,8 @@ func (c *conn) shaking() {
 	}
 	for c.readable {
 		n, how := c.sock.read(c.loop.scratch)
-		if how == moved {
-			c.tls.bring(c.loop.scratch[:n])
+		if how == moved && !c.tls.bring(c.loop.scratch[:n]) {
+			break
 		}
 		if how == ended || how == failed {
 			c.tls.stop() // what it has may be enough

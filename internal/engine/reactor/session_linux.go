@@ -185,12 +185,15 @@ func (s *session) shake(done func(error)) {
 	})
 }
 
-// bring hands what the client sent to the handshake.
-func (s *session) bring(b []byte) {
+// bring hands what the client sent to the handshake, and reports whether it may need
+// more: what follows the last message of a client waits in the socket.
+func (s *session) bring(b []byte) (more bool) {
 	s.mu.Lock()
 	s.incoming = append(s.incoming, b...)
+	more = len(s.incoming) < mostHello
 	s.mu.Unlock()
 	s.arrived.Signal()
+	return more
 }
 
 // stop ends a handshake that is going on.
