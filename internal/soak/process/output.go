@@ -45,7 +45,9 @@ type stream struct {
 	pumps          sync.WaitGroup
 }
 
-// open prepares the output of a process, fresh for one that is about to start.
+// open prepares the output of a process, fresh for one that is about to start. With an
+// error, a full disk for example, the stream throws away what is written: a release
+// that serves unheard is better than one that does not serve.
 func (o Output) open(version string, line int, fresh bool) (*stream, error) {
 	s := &stream{}
 	var err error
@@ -58,7 +60,7 @@ func (o Output) open(version string, line int, fresh bool) (*stream, error) {
 	if err != nil {
 		s.started()
 		s.end()
-		return nil, fmt.Errorf("prepare the output of %s: %w", version, err)
+		return &stream{}, fmt.Errorf("prepare the output of %s: %w", version, err)
 	}
 	return s, nil
 }

@@ -43,6 +43,8 @@ type Spec struct {
 type Process struct {
 	// ID is its identity.
 	ID Identity
+	// Unheard says why what it writes is lost; nil if it is not.
+	Unheard error
 
 	mark string
 	cmd  *exec.Cmd // nil for one that was taken over
@@ -57,24 +59,23 @@ type Process struct {
 
 // Start starts a process in a process group of its own. With an error none runs.
 func Start(s Spec) (*Process, error) {
-	out, err := s.Output.open(s.Version, s.Line, true)
-	if err != nil {
-		return nil, err
-	}
+	out, unheard := s.Output.open(s.Version, s.Line, true)
 	mark := instance(s.StateDir, s.Line)
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Dir = s.Dir
 	cmd.Env = append(append(os.Environ(), s.Env...),
 		envVersion+"="+s.Version, envPort+"="+strconv.Itoa(s.Port), envInstance+"="+mark)
-	cmd.Stdout, cmd.Stderr = out.stdout, out.stderr
+	if out.stdout != nil && out.stderr != nil { // a nil *os.File is no nil io.Writer
+		cmd.Stdout, cmd.Stderr = out.stdout, out.stderr
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	err = cmd.Start()
+	err := cmd.Start()
 	out.started()
 	if err != nil {
 		out.end()
 		return nil, fmt.Errorf("start %s: %w", s.Version, err)
 	}
-	p := &Process{mark: mark, cmd: cmd, out: out, gone: make(chan struct{})}
+	p := &Process{Unheard: unheard, mark: mark, cmd: cmd, out: out, gone: make(chan struct{})}
 	// It cannot go away for good before Wait, so what is read now is about it.
 	info, err := readStat(cmd.Process.Pid)
 	p.ID = Identity{PID: cmd.Process.Pid, StartTicks: info.ticks}
@@ -98,13 +99,9 @@ func Adopt(id Identity, s Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := s.Output.open(s.Version, s.Line, false)
-	if err != nil {
-		h.close()
-		return nil, err
-	}
+	out, unheard := s.Output.open(s.Version, s.Line, false)
 	out.started()
-	p := &Process{ID: id, mark: instance(s.StateDir, s.Line), h: h, out: out, gone: make(chan struct{})}
+	p := &Process{ID: id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: h, out: out, gone: make(chan struct{})}
 	go p.watch()
 	return p, nil
 }

@@ -268,6 +268,19 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestUnheard: a release whose output has no place to go runs all the same.
+func TestUnheard(t *testing.T) {
+	s, out := spec(t, "echo lost; exit 4")
+	s.Output.PipesDir = filepath.Join(s.Dir, "file", "pipes")
+	if err := os.WriteFile(filepath.Join(s.Dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, s)
+	if status := gone(t, p); status != "exit status 4" || p.Unheard == nil || out.String() != "" {
+		t.Errorf("status %q, %v, output %q", status, p.Unheard, out)
+	}
+}
+
 // TestLongLines are cut in pieces, and bounded.
 func TestLongLines(t *testing.T) {
 	s, out := spec(t, `head -c 200000 /dev/zero | tr '\0' x`)

@@ -92,6 +92,9 @@ func (s *supervisor) adopt(p decide.Process, id process.Identity) {
 
 // watch waits for a process to become ready and to end.
 func (s *supervisor) watch(r *running) {
+	if r.process.Unheard != nil {
+		s.Log.Error("what a release writes is lost", "version", r.Version, "line", r.Line, "error", r.process.Unheard)
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stopProbe = cancel
 	probing := make(chan struct{})
@@ -193,7 +196,7 @@ func (s *supervisor) saveRecords() {
 	all := records{BootID: s.bootID, Processes: []record{}}
 	for _, line := range s.lines() {
 		r := s.running[line]
-		if r.process == nil || r.Phase == decide.Gone && r.process == nil {
+		if r.process == nil {
 			continue
 		}
 		all.Processes = append(all.Processes, record{

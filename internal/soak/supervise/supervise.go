@@ -266,8 +266,11 @@ func (s *supervisor) turn() (wake time.Duration, done bool) {
 
 // until is how long to sleep until a time of the ledger; 0 stands for never.
 func (s *supervisor) until(wakeMS, nowMS uint64) time.Duration {
-	if wakeMS == 0 || wakeMS-nowMS > uint64(longestWait/time.Millisecond) {
+	switch {
+	case wakeMS == 0 || wakeMS > nowMS+uint64(longestWait/time.Millisecond):
 		return longestWait
+	case wakeMS <= nowMS:
+		return 0
 	}
 	return ms(wakeMS - nowMS)
 }
