@@ -78,6 +78,22 @@ func get(t *testing.T, c *http.Client, url string) (status int, body string) {
 	return r.StatusCode, string(all)
 }
 
+// places is where a daemon listens.
+type places struct{ HTTP, HTTPS, Admin string }
+
+// banner reads that from its log.
+func banner(t *testing.T, log string) (at places) {
+	t.Helper()
+	for line := range strings.Lines(log) {
+		if strings.Contains(line, `"msg":"serving"`) {
+			if err := json.Unmarshal([]byte(line), &at); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return at
+}
+
 // TestStartAndStop starts all parts in this process, asks each listener, and stops
 // them. TestMain sees whether a goroutine is left.
 func TestStartAndStop(t *testing.T) {
@@ -100,14 +116,7 @@ func TestStartAndStop(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var at struct{ HTTP, HTTPS, Admin string }
-	for line := range strings.Lines(log.String()) { // start is over, and so is its banner
-		if strings.Contains(line, `"msg":"serving"`) {
-			if err := json.Unmarshal([]byte(line), &at); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
+	at := banner(t, log.String()) // start is over, and so is its banner
 	for url, want := range map[string]string{
 		"http://" + at.HTTP + "/version":             "next-1 answers GET /version for shop.localhost over http",
 		"https://" + at.HTTPS + "/version":           "over https",
