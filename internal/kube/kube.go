@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -91,7 +90,7 @@ func New(o Options) *Cluster {
 			Identity: o.Pod.Name + "_" + rand.String(8), Log: o.Log,
 		}),
 	}
-	teller := events.Teller{Client: o.Client.EventsV1(), Instance: o.Pod.Name, Forbidden: new(atomic.Bool)}
+	teller := events.NewTeller(o.Client.EventsV1(), o.Pod.Name, o.Log)
 	c.class = events.NewClass(events.ClassOptions{Teller: teller, Class: c.classReference, Leader: c.leader.State, Log: o.Log})
 	c.warnings = events.NewWarnings(teller, c.leader.Valid, o.Log)
 	c.reporter = newReporter(o, c.watch, c.leader.Valid)

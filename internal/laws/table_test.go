@@ -260,10 +260,9 @@ var table = map[string]rule{
 	"internal/kube/connect": {
 		layer: 2,
 		imports: because{
-			"internal/kube/pace":  "what the library logs is rationed",
-			"k8s.io/apimachinery": "closing the connections below a wrapper",
-			"k8s.io/client-go":    "the configuration of a pod and of kubectl, and the client",
-			"k8s.io/klog/v2":      "what the library logs goes through it",
+			"internal/kube/pace": "what the library logs is rationed",
+			"k8s.io/client-go":   "the configuration of a pod and of kubectl, and the client",
+			"k8s.io/klog/v2":     "what the library logs goes through it",
 		},
 	},
 	"internal/kube/watch": {

@@ -99,7 +99,6 @@ func New(c *rest.Config, agent string, log *slog.Logger) (*Client, error) {
 	if c.Dial == nil && c.Transport == nil {
 		c.Dial = (&net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlive}).DialContext
 	}
-	c.Wrap(func(t http.RoundTripper) http.RoundTripper { return once{t} })
 	h, err := rest.HTTPClientFor(c)
 	if err != nil {
 		return nil, fmt.Errorf("make a client for %s: %s", c.Host, oneLine(err))

@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 )
@@ -91,32 +89,6 @@ func TestNew(t *testing.T) {
 	_, err = New(&rest.Config{Host: "https://192.0.2.1:6443", TLSClientConfig: rest.TLSClientConfig{CAFile: "absent.pem"}}, "agent", slog.New(slog.DiscardHandler))
 	if err == nil || strings.ContainsAny(err.Error(), "\r\n") || !strings.HasPrefix(err.Error(), "make a client for https://192.0.2.1:6443: ") {
 		t.Errorf("%v", err)
-	}
-}
-
-// slow is a transport whose connections are never made.
-type slow struct{ asked int }
-
-func (s *slow) RoundTrip(*http.Request) (*http.Response, error) {
-	s.asked++
-	return nil, os.ErrDeadlineExceeded // what a handshake with a silent peer ends with is a timeout too
-}
-
-// TestOneAttempt: a watch whose connection timed out is told of at once, and not after the
-// library has tried ten times.
-func TestOneAttempt(t *testing.T) {
-	silent := new(slow)
-	c, err := New(&rest.Config{Host: "https://192.0.2.1:6443", Transport: silent}, "agent", slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	_, err = c.CoreV1().Services("").Watch(t.Context(), metav1.ListOptions{})
-	if err == nil || silent.asked != 1 {
-		t.Errorf("%d attempts, %v", silent.asked, err)
-	}
-	if _, err = c.CoreV1().Services("").List(t.Context(), metav1.ListOptions{}); err == nil || silent.asked != 2 {
-		t.Errorf("%d attempts with the list, %v", silent.asked, err)
 	}
 }
 

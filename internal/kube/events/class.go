@@ -3,7 +3,6 @@ package events
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -24,7 +23,7 @@ const (
 // ClassOptions says where the changes of the configuration are told.
 type ClassOptions struct {
 	// Teller writes. Required.
-	Teller Teller
+	Teller *Teller
 	// Class returns the IngressClass, by name at least. Required.
 	Class func() corev1.ObjectReference
 	// Leader returns who leads. Required.
@@ -45,7 +44,7 @@ type Class struct {
 
 // NewClass returns a Class that writes nothing before Run.
 func NewClass(o ClassOptions) *Class {
-	return &Class{options: o, news: make(chan struct{}, 1), trail: newTrail(o.Teller.Instance)}
+	return &Class{options: o, news: make(chan struct{}, 1), trail: newTrail(o.Teller.instance)}
 }
 
 // Record takes an event. It never waits.
@@ -94,24 +93,18 @@ func (c *Class) tell(ctx context.Context, w waiting) (done bool) {
 	err := c.options.Teller.Tell(one, Event{
 		Regarding: c.options.Class(), Reason: w.reason, Action: "Publish", Note: w.text(), Time: w.time,
 	})
-	if err == nil {
+	switch {
+	case err == nil:
+		return true
+	case apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsNotFound(err):
+		c.options.Log.Debug("could not write an Event", "error", oneLine(err))
 		return true
 	}
+	c.options.Log.Debug("could not write an Event, will try again", "error", oneLine(err))
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	switch reason := apierrors.ReasonForError(err); {
-	case apierrors.IsForbidden(err):
-		if !c.options.Teller.Forbidden.Swap(true) {
-			c.options.Log.Debug("not allowed to write Events: going on without", "error", oneLine(err))
-		}
-		return true
-	case reason == "", apierrors.IsTooManyRequests(err), apierrors.IsServerTimeout(err), apierrors.IsInternalError(err), apierrors.IsServiceUnavailable(err), apierrors.IsUnauthorized(err):
-		c.options.Log.Debug("could not write an Event, will try again", "error", oneLine(err))
-		c.trail.back(w)
-		return false
-	}
-	c.options.Log.Debug("could not write an Event", "error", oneLine(err))
-	return true
+	c.trail.back(w)
+	return false
 }
 
 // rest waits for news, and for at most d if that is not 0. It is false if ctx ended.
@@ -130,6 +123,3 @@ func rest(ctx context.Context, news <-chan struct{}, d time.Duration) bool {
 	}
 	return true
 }
-
-// oneLine is the text of an error, without the line breaks that a server could have sent.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

@@ -12,13 +12,15 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"log/slog"
 	"strings"
-	"sync/atomic"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/rand"
 	client "k8s.io/client-go/kubernetes/typed/events/v1"
@@ -52,23 +54,40 @@ type Event struct {
 
 // Teller writes Events as one reporter. It is safe for concurrent use.
 type Teller struct {
-	// Client writes. Required.
-	Client client.EventsV1Interface
-	// Instance is the name of this replica's pod.
-	Instance string
-	// Forbidden is set when it has been said that Events may not be written, which
-	// is said once by all who use the Teller. Required by those who run.
-	Forbidden *atomic.Bool
+	client   client.EventsV1Interface
+	instance string
+	log      *slog.Logger
+
+	forbidden sync.Once // is said once
 }
 
-// Tell creates the Event. That it is there already is no error for one that is told once.
-func (t Teller) Tell(ctx context.Context, e Event) error {
+// NewTeller returns a reporter that writes with client. instance is the name of this
+// replica's pod.
+func NewTeller(client client.EventsV1Interface, instance string, log *slog.Logger) *Teller {
+	return &Teller{client: client, instance: instance, log: log}
+}
+
+// Tell creates the Event. It is no error that one is there already that is told once, or
+// that Events are forbidden: they are a courtesy.
+func (t *Teller) Tell(ctx context.Context, e Event) error {
 	object := t.object(e)
-	_, err := t.Client.Events(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+	_, err := t.client.Events(object.Namespace).Create(ctx, object, metav1.CreateOptions{})
+	switch {
+	case apierrors.IsForbidden(err):
+		t.forbidden.Do(func() {
+			t.log.Debug("not allowed to write Events: going on without", "error", oneLine(err))
+		})
+		return nil
+	case apierrors.IsAlreadyExists(err) && e.Once:
+		return nil // told before, by us or a replica that led
+	}
 	return err
 }
 
-func (t Teller) object(e Event) *eventsv1.Event {
+// oneLine is the text of an error, without the line breaks that a server could have sent.
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+func (t *Teller) object(e Event) *eventsv1.Event {
 	kind := corev1.EventTypeNormal
 	if e.Warning {
 		kind = corev1.EventTypeWarning
@@ -84,7 +103,7 @@ func (t Teller) object(e Event) *eventsv1.Event {
 		ObjectMeta:          meta,
 		EventTime:           metav1.NewMicroTime(e.Time),
 		ReportingController: translate.ControllerName,
-		ReportingInstance:   cut(t.Instance, 128),
+		ReportingInstance:   cut(t.instance, 128),
 		Action:              e.Action,
 		Reason:              e.Reason,
 		Regarding:           e.Regarding,

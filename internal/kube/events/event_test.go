@@ -24,7 +24,7 @@ func TestEventIsValid(t *testing.T) {
 	for _, name := range []string{"shop", strings.Repeat("a", 253), strings.Repeat("a.", 126) + "a", strings.Repeat("a-", 100) + "b"} {
 		for _, note := range []string{"short", strings.Repeat("x", 2000), strings.Repeat("é", 1000), strings.Repeat("…", 500)} {
 			for _, once := range []bool{false, true} {
-				o := Teller{Instance: strings.Repeat("p", 200)}.object(Event{
+				o := (&Teller{instance: strings.Repeat("p", 200)}).object(Event{
 					Regarding: corev1.ObjectReference{Namespace: "prod", Name: name}, Note: note, Once: once, Time: time.Unix(1000, 5),
 				})
 				if bad := validation.IsDNS1123Subdomain(o.Name); len(bad) > 0 {
@@ -55,9 +55,9 @@ func TestOnce(t *testing.T) {
 	} {
 		e := base
 		change(&e)
-		first := Teller{Instance: "a"}.object(e).Name
+		first := (&Teller{instance: "a"}).object(e).Name
 		e.Time = e.Time.Add(time.Hour)
-		if again := (Teller{Instance: "b"}).object(e).Name; again != first {
+		if again := (&Teller{instance: "b"}).object(e).Name; again != first {
 			t.Errorf("%s and %s", first, again)
 		}
 		if names[first] {
@@ -70,7 +70,7 @@ func TestOnce(t *testing.T) {
 // A cluster-scoped object has its Events in the namespace default.
 func TestNamespace(t *testing.T) {
 	for namespace, want := range map[string]string{"": "default", "prod": "prod"} {
-		if o := (Teller{}).object(Event{Regarding: corev1.ObjectReference{Namespace: namespace, Name: "x"}}); o.Namespace != want {
+		if o := (&Teller{}).object(Event{Regarding: corev1.ObjectReference{Namespace: namespace, Name: "x"}}); o.Namespace != want {
 			t.Errorf("%q: %q", namespace, o.Namespace)
 		}
 	}

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"ramjet.dev/ingress/internal/kube/pace"
 	"ramjet.dev/ingress/internal/kube/write"
@@ -91,23 +90,16 @@ type Warnings struct {
 
 // NewWarnings returns a writer that does nothing before Run. may is asked before each
 // Event.
-func NewWarnings(t Teller, may func() bool, log *slog.Logger) *Warnings {
+func NewWarnings(t *Teller, may func() bool, log *slog.Logger) *Warnings {
 	return &Warnings{
 		now:      time.Now,
 		standing: make(map[translate.Warning]bool),
 		queue: write.New(write.Options[Event]{
-			What:     "Events",
-			Budget:   pace.Bucket{Burst: warningBurst, Every: warningEvery},
-			May:      may,
-			Optional: true, Forbidden: t.Forbidden,
-			Log: log,
-			Do: func(ctx context.Context, _ string, e Event) error {
-				err := t.Tell(ctx, e)
-				if apierrors.IsAlreadyExists(err) {
-					return nil // told before, by us or a replica that led
-				}
-				return err
-			},
+			What:   "Events",
+			Budget: pace.Bucket{Burst: warningBurst, Every: warningEvery},
+			May:    may,
+			Log:    log,
+			Do:     func(ctx context.Context, _ string, e Event) error { return t.Tell(ctx, e) },
 		}),
 	}
 }

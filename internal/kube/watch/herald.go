@@ -11,6 +11,8 @@ import (
 const (
 	// repeatOutage is the time between two lines about one outage.
 	repeatOutage = time.Minute
+	// slow is how long reading for the first time may take without a word.
+	slow = 10 * time.Second
 	// repeatRefusal is the same for a kind that is served without.
 	repeatRefusal = time.Hour
 )
@@ -44,6 +46,9 @@ func (h *herald) notices(now time.Time, complete bool, all []Condition) (lines [
 		h.said, h.open = make(map[string]time.Time), make(map[string]bool)
 	}
 	found := make(map[string]bool)
+	if !complete {
+		next = slow // to see whether it takes long
+	}
 	for _, t := range h.troubles(now, complete, all) {
 		found[t.key] = true
 		last, before := h.said[t.key]
@@ -56,8 +61,11 @@ func (h *herald) notices(now time.Time, complete bool, all []Condition) (lines [
 		lines = append(lines, t.notice)
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.open)) {
-		if !found[key] {
-			delete(h.open, key)
+		if found[key] {
+			continue
+		}
+		delete(h.open, key)
+		if key != unfinished { // its end is the first generation, or a trouble of another kind
 			lines = append(lines, notice{text: over(key), good: true, attrs: []any{"server", h.server}})
 		}
 	}
@@ -71,7 +79,10 @@ func soonest(a, b time.Duration) time.Duration {
 	return min(a, b)
 }
 
-const unreachable = "unreachable"
+const (
+	unreachable = "unreachable"
+	unfinished  = "unfinished"
+)
 
 // over is what is said when a trouble has passed.
 func over(key string) string {
@@ -84,11 +95,14 @@ func over(key string) string {
 // troubles are what is wrong now: one for all kinds whose requests get no answer, and
 // one for each kind that is refused.
 func (h *herald) troubles(now time.Time, complete bool, all []Condition) []trouble {
-	var silent []Condition
+	var silent, unread []Condition
 	var found []trouble
 	for _, c := range all {
 		switch {
 		case c.Up || c.err == nil:
+			if !complete && !c.Synced && now.Sub(c.Since) >= slow {
+				unread = append(unread, c)
+			}
 		case c.failure == failureUnreachable:
 			silent = append(silent, c)
 		case c.failure == failureForbidden && now.Sub(c.Since) < patience:
@@ -99,15 +113,27 @@ func (h *herald) troubles(now time.Time, complete bool, all []Condition) []troub
 	}
 	if len(silent) > 0 {
 		found = append(found, h.outage(complete, silent))
+	} else if len(unread) > 0 {
+		found = append(found, trouble{key: unfinished, every: repeatOutage, notice: notice{
+			text:  "not ready, since the API server has not sent everything yet: still waiting",
+			attrs: []any{"server", h.server, "reading", names(unread)},
+		}})
 	}
 	return found
 }
 
+// names are the kinds, in words.
+func names(all []Condition) string {
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Resource)
+	}
+	return strings.Join(names, ",")
+}
+
 func (h *herald) outage(complete bool, silent []Condition) trouble {
 	since := silent[0].Since
-	var names []string
 	for _, c := range silent {
-		names = append(names, c.Resource)
 		if c.Since.Before(since) {
 			since = c.Since
 		}
@@ -117,7 +143,7 @@ func (h *herald) outage(complete bool, silent []Condition) trouble {
 		text = "not ready, since the API server does not answer: still trying"
 	}
 	return trouble{key: unreachable, every: repeatOutage, notice: notice{text: text, attrs: []any{
-		"server", h.server, "error", oneLine(silent[0].err), "since", since.UTC().Format(time.RFC3339), "reading", strings.Join(names, ","),
+		"server", h.server, "error", oneLine(silent[0].err), "since", since.UTC().Format(time.RFC3339), "reading", names(silent),
 	}}}
 }
 

@@ -28,7 +28,7 @@ func TestHerald(t *testing.T) {
 	}
 	for intent, steps := range map[string][]step{
 		"down at start, one line a minute, then it answers": {
-			{0, false, []Condition{{Resource: ingresses}, {Resource: services}}, ""},
+			{0, false, []Condition{{Resource: ingresses, Since: at(0)}, {Resource: services, Since: at(0)}}, ""},
 			{1, false, []Condition{down(ingresses, 1), down(services, 1)}, "not ready, since the API server does not answer"},
 			{2, false, []Condition{down(ingresses, 1), down(services, 1)}, ""},
 			{60, false, []Condition{down(ingresses, 1), down(services, 1)}, ""},
@@ -56,6 +56,19 @@ func TestHerald(t *testing.T) {
 			{6, false, []Condition{fails(ingresses, failureForbidden, errForbidden, 0)}, "not ready: the API server does not let us read ingresses"},
 			{66, false, []Condition{fails(ingresses, failureForbidden, errForbidden, 0)}, "not ready: the API server does not let us read ingresses"},
 		},
+		"it answers, and does not come to an end": {
+			{0, false, []Condition{{Resource: ingresses, Up: true, Since: at(0)}}, ""},
+			{9, false, []Condition{{Resource: ingresses, Up: true, Since: at(0)}}, ""},
+			{10, false, []Condition{{Resource: ingresses, Up: true, Since: at(0)}}, "not ready, since the API server has not sent everything yet"},
+			{69, false, []Condition{{Resource: ingresses, Up: true, Since: at(0)}}, ""},
+			{70, false, []Condition{{Resource: ingresses, Up: true, Since: at(0)}}, "not ready, since the API server has not sent everything yet"},
+			{75, true, []Condition{up(ingresses)}, ""},
+		},
+		"not a word from it": {
+			{5, false, []Condition{{Resource: ingresses, Since: at(0)}}, ""},
+			{10, false, []Condition{{Resource: ingresses, Since: at(0)}}, "not ready, since the API server has not sent everything yet"},
+			{12, false, []Condition{down(ingresses, 12)}, "not ready, since the API server does not answer"},
+		},
 		"unknown to the server": {
 			{0, false, []Condition{fails(secrets, failureUnauthorized, errForbidden, 0)}, "not ready: the API server does not know who we are"},
 		},
@@ -69,8 +82,10 @@ func TestHerald(t *testing.T) {
 				if l.good {
 					text = "+" + text
 				}
-				if s.want != "" && strings.HasPrefix(text, s.want) {
-					text = s.want
+				for want := range strings.SplitSeq(s.want, "\n") {
+					if want != "" && strings.HasPrefix(text, want) {
+						text = want
+					}
 				}
 				got = append(got, text)
 				if !slices.Contains(l.attrs, any("https://192.0.2.1:6443")) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -11,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/cache"
 )
 
@@ -28,13 +30,18 @@ const (
 // it waits out here, where the wait can be ended and is short: the reflector would wait
 // longer each time, and list anew for nothing.
 type source struct {
-	cache.ListerWatcherWithContext
-	health *health
+	client    cache.Getter
+	resource  string
+	namespace string // "" = all of them
+	selector  fields.Selector
+	health    *health
 }
 
-// newSource reads resource in namespace ("" = all of them), as far as selector selects.
-func newSource(c cache.Getter, resource, namespace string, selector fields.Selector, h *health) *source {
-	return &source{ListerWatcherWithContext: cache.NewListWatchFromClient(c, resource, namespace, selector), health: h}
+// request is one that the client library does not repeat by itself: it would do so ten
+// times, each as long as a connection takes to fail, before anybody heard of it.
+func (s *source) request(o metav1.ListOptions) *rest.Request {
+	o.FieldSelector = s.selector.String()
+	return s.client.Get().Namespace(s.namespace).Resource(s.resource).VersionedParams(&o, metav1.ParameterCodec).MaxRetries(0)
 }
 
 // List is there because the reflector's constructor asks for it; it is not called.
@@ -50,7 +57,7 @@ func (s *source) Watch(o metav1.ListOptions) (watch.Interface, error) {
 // ListWithContext lists, as soon as the API server answers.
 func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 	list, _, err := patiently(ctx, s.health, func() (runtime.Object, error) {
-		return s.ListerWatcherWithContext.ListWithContext(ctx, o)
+		return s.request(o).Do(ctx).Get()
 	})
 	return list, err
 }
@@ -61,7 +68,12 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 // state, and would then say nothing until it had caught up with what we remember.
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 	w, outage, err := patiently(ctx, s.health, func() (watch.Interface, error) {
-		return s.ListerWatcherWithContext.WatchWithContext(ctx, o)
+		o.Watch = true
+		w, err := s.request(o).Watch(ctx)
+		if err == nil && reflect.TypeOf(w) == noWatch {
+			return nil, errNoAnswer
+		}
+		return w, err
 	})
 	if goesOn := o.SendInitialEvents == nil && o.ResourceVersion != "" && o.ResourceVersion != "0"; err == nil && outage && goesOn {
 		w.Stop()
@@ -69,6 +81,12 @@ func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (wa
 	}
 	return w, err
 }
+
+// noWatch is the type of what the library returns in place of some errors: a watch that
+// ended before it began.
+var noWatch = reflect.TypeOf(watch.NewEmptyWatch())
+
+var errNoAnswer = errors.New("the connection failed or timed out")
 
 // patiently makes a call until it succeeds, or fails in a way that the reflector knows
 // how to go on from. outage reports whether the API server could not be reached first.
@@ -89,14 +107,14 @@ func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (r
 			wait = min(wait, mostRetry)
 		}
 		wait = min(wait, mostRefused)
-		if !rest(ctx, wait) {
+		if !sleep(ctx, wait) {
 			return result, outage, ctx.Err()
 		}
 	}
 }
 
-// rest waits for about d. It is false if ctx ended first.
-func rest(ctx context.Context, d time.Duration) bool {
+// sleep waits for about d. It is false if ctx ended first.
+func sleep(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d + rand.N(d/4+1)) // replicas that lost a server together do not come back as one
 	defer t.Stop()
 	select {

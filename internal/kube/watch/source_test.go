@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -11,7 +13,10 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 )
 
 var (
@@ -121,5 +126,43 @@ func TestConditions(t *testing.T) {
 	h.succeeded()
 	if c := h.condition(true); !c.Up || !c.Synced || !c.Since.Equal(now) || news != 4 {
 		t.Errorf("%+v after %d changes", c, news)
+	}
+}
+
+// TestConnectionsThatEnd: the client library turns an end of the connection into a watch
+// that ended before it began. That is an outage all the same, and each attempt is one
+// request.
+func TestConnectionsThatEnd(t *testing.T) {
+	requests := make(chan string, 10)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests <- r.URL.Query().Get("fieldSelector")
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan struct{}, 10)
+	h := newHealth("secrets", time.Now, func() { failed <- struct{}{} })
+	s := &source{client: client.CoreV1().RESTClient(), resource: "secrets", selector: fields.OneTermEqualSelector("type", "kubernetes.io/tls"), health: h}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { _, err := s.WatchWithContext(ctx, metav1.ListOptions{}); ended <- err }()
+	for range 2 {
+		<-failed
+		if got := <-requests; got != "type=kubernetes.io/tls" {
+			t.Errorf("selected by %q", got)
+		}
+	}
+	if c := h.condition(false); c.Up || c.failure != failureUnreachable {
+		t.Errorf("%+v", c)
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("it has a watch")
+	}
+	if n := len(requests); n > 1 { // the attempt that was cut
+		t.Errorf("%d more requests than attempts", n)
 	}
 }

@@ -120,7 +120,7 @@ func add[T object](w *Watch, c cache.Getter, resource, namespace string, selecto
 	if path == publishedService {
 		path = services
 	}
-	r := cache.NewReflectorWithOptions(newSource(c, path, namespace, selector, h), example, s, cache.ReflectorOptions{
+	r := cache.NewReflectorWithOptions(&source{client: c, resource: path, namespace: namespace, selector: selector, health: h}, example, s, cache.ReflectorOptions{
 		Name: resource,
 		// What takes time is waited out in the source. This is for the rest.
 		Backoff: &wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 5, Cap: 2 * time.Second, Jitter: 0.5},

@@ -15,7 +15,6 @@ import (
 	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,12 +43,6 @@ type Options[T any] struct {
 	Do func(ctx context.Context, name string, todo T) error
 	// May is asked before each request. nil = always.
 	May func() bool
-	// Optional changes are given up when they are forbidden, which is said at level
-	// debug only.
-	Optional bool
-	// Forbidden is set when it has been said that this is not allowed, which is said
-	// once. Those who write the same share it. nil = nobody else does.
-	Forbidden *atomic.Bool
 	// Log takes what there is to say. Required.
 	Log *slog.Logger
 }
@@ -59,16 +52,14 @@ type Queue[T any] struct {
 	options Options[T]
 	news    chan struct{}
 
-	mu      sync.Mutex
-	backlog *backlog.Backlog[T]
-	rests   time.Time // until when nothing is tried
+	mu        sync.Mutex
+	backlog   *backlog.Backlog[T]
+	forbidden bool      // said already
+	rests     time.Time // until when nothing is tried
 }
 
 // New returns an empty queue.
 func New[T any](o Options[T]) *Queue[T] {
-	if o.Forbidden == nil {
-		o.Forbidden = new(atomic.Bool)
-	}
 	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T]()}
 }
 
@@ -190,19 +181,13 @@ func (q *Queue[T]) giveBack(t backlog.Taken[T]) {
 
 // handleForbidden says once in the life of the process what is not allowed.
 func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
-	level, what := slog.LevelWarn, "not allowed to write "+q.options.What+": trying again each minute"
-	if q.options.Optional {
-		level, what = slog.LevelDebug, "not allowed to write "+q.options.What+": going on without"
-	} else {
-		q.giveBack(t)
-	}
-	if !q.options.Optional {
-		q.mu.Lock()
-		q.rests = time.Now().Add(forbiddenRest)
-		q.mu.Unlock()
-	}
-	if !q.options.Forbidden.Swap(true) {
-		q.options.Log.Log(context.Background(), level, what, "error", oneLine(err))
+	q.giveBack(t)
+	q.mu.Lock()
+	said := q.forbidden
+	q.forbidden, q.rests = true, time.Now().Add(forbiddenRest)
+	q.mu.Unlock()
+	if !said {
+		q.options.Log.Warn("not allowed to write "+q.options.What+": trying again each minute", "error", oneLine(err))
 	}
 }
 

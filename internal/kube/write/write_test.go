@@ -46,10 +46,10 @@ func (s *server) do(_ context.Context, name string, todo int) error {
 }
 
 // queue makes one that meets s, with a budget of 3 and then one a second.
-func (s *server) queue(may func() bool, optional bool, log *bytes.Buffer) *write.Queue[int] {
+func (s *server) queue(may func() bool, log *bytes.Buffer) *write.Queue[int] {
 	s.began = time.Now()
 	return write.New(write.Options[int]{
-		What: "things", Budget: pace.Bucket{Burst: 3, Every: time.Second}, Do: s.do, May: may, Optional: optional,
+		What: "things", Budget: pace.Bucket{Burst: 3, Every: time.Second}, Do: s.do, May: may,
 		Log: slog.New(slog.NewTextHandler(log, nil)),
 	})
 }
@@ -74,7 +74,7 @@ func (s *server) expect(t *testing.T, want ...string) {
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s server
-		q := s.queue(nil, false, new(bytes.Buffer))
+		q := s.queue(nil, new(bytes.Buffer))
 		for i, name := range []string{"a", "b", "c", "d", "e"} {
 			q.Put(name, i, 0)
 		}
@@ -92,7 +92,7 @@ func TestPace(t *testing.T) {
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := server{answers: map[string][]error{"a": {busy, errors.New("connection refused")}, "b": {conflict}}}
-		q := s.queue(nil, false, new(bytes.Buffer))
+		q := s.queue(nil, new(bytes.Buffer))
 		q.Put("a", 1, 0)
 		q.Put("b", 2, 0)
 		q.Put("c", 3, 0)
@@ -110,7 +110,7 @@ func TestForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := server{answers: map[string][]error{"a": {forbidden, forbidden}}}
-		q := s.queue(nil, false, &log)
+		q := s.queue(nil, &log)
 		q.Put("a", 1, 1)
 		q.Put("b", 2, 0)
 		runFor(t, q, 10*time.Minute)
@@ -121,28 +121,12 @@ func TestForbidden(t *testing.T) {
 	})
 }
 
-// What is optional is given up, without a word at the usual level.
-func TestForbiddenAndOptional(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := server{answers: map[string][]error{"a": {forbidden}}}
-		q := s.queue(nil, true, &log)
-		q.Put("a", 1, 1)
-		q.Put("b", 2, 0)
-		runFor(t, q, time.Minute)
-		s.expect(t, "a=1@0s", "b=2@0s")
-		if log.Len() > 0 {
-			t.Error(log.String())
-		}
-	})
-}
-
 // TestMay: nothing is sent by who may not write, and nothing is lost.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s server
 		may := false
-		q := s.queue(func() bool { return may }, false, new(bytes.Buffer))
+		q := s.queue(func() bool { return may }, new(bytes.Buffer))
 		q.Put("a", 1, 0)
 		runFor(t, q, 10*time.Second)
 		s.expect(t)
