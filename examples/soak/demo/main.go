@@ -2,7 +2,7 @@
 // and stops like a good service: after SIGTERM nobody new gets in, and requests in
 // flight are finished. What else it does depends on its version:
 //
-//	v2  dies a while after its start (--crash-after)
+//	v2  dies a while after it was first found ready (--crash-after)
 //	v4  never gets ready: it runs, and does not listen
 //	v5  hangs: it takes connections and never answers, and SIGTERM does not impress it
 //
@@ -18,6 +18,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -25,15 +26,18 @@ import (
 func main() {
 	version := flag.String("version", "v1", "decides what is wrong with it")
 	port := flag.Int("port", 8081, "where it listens, on 127.0.0.1")
-	crashAfter := flag.Duration("crash-after", 2*time.Second, "how long v2 lives")
+	crashAfter := flag.Duration("crash-after", 2*time.Second, "how long v2 lives once it was found ready")
 	flag.Parse()
 	log.SetFlags(0)
 
 	stop, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer cancel()
+	asked := func() {} // when somebody asks whether it is ready
 	switch *version {
 	case "v2":
-		time.AfterFunc(*crashAfter, func() { log.Fatalf("%s: out of luck", *version) })
+		asked = sync.OnceFunc(func() {
+			time.AfterFunc(*crashAfter, func() { log.Fatalf("%s: out of luck", *version) })
+		})
 	case "v4":
 		log.Printf("%s: warming up, for ever", *version)
 		<-stop.Done()
@@ -41,15 +45,18 @@ func main() {
 	case "v5":
 		signal.Ignore(syscall.SIGTERM)
 	}
-	if err := serve(stop, *version, *port); err != nil {
+	if err := serve(stop, *version, *port, asked); err != nil {
 		log.Fatal(err)
 	}
 }
 
 // serve answers until it is asked to stop.
-func serve(stop context.Context, version string, port int) error {
+func serve(stop context.Context, version string, port int, asked func()) error {
 	mux := http.NewServeMux()
-	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ready") })
+	mux.HandleFunc("/healthz", func(w http.ResponseWriter, _ *http.Request) {
+		asked()
+		fmt.Fprintln(w, "ready")
+	})
 	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprintf(w, "%s on port %d\n", version, port)
 	})
