@@ -68,8 +68,11 @@ func (x *exchange) appendConnection(b []byte, delimited bool) []byte {
 // so small that reading it costs less than a new connection.
 func (x *exchange) isShort() bool {
 	_, expects := x.req.Field("Expect")
-	return !x.upload.begun && x.req.Framing == http1.FramingLength && x.req.ContentLength <= large && !expects
+	return !x.upload.begun && x.req.Framing == http1.FramingLength && x.req.ContentLength <= shortBody && !expects
 }
+
+// shortBody is the longest body that is short.
+const shortBody = 64 << 10
 
 // endReply sends the rest of the answer, reads the rest of a short body, and ends the
 // exchange.

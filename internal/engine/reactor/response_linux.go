@@ -202,7 +202,24 @@ func (x *exchange) beginRelay() {
 	b = x.appendConnection(b, delimited)
 	x.out = append(b, '\r', '\n')
 	if !r.done && !r.buf.empty() {
+		x.readOn()
 		x.relayPiece()
+	}
+}
+
+// readOn reads more of a body whose beginning filled a small buffer, so that it is sent
+// together with that. Whatever else the read finds, the next one will too.
+func (x *exchange) readOn() {
+	r := &x.response
+	if !r.full || !x.up.readable || len(r.buf.b) != small {
+		return
+	}
+	r.buf.grow(&x.loop.buffers)
+	room := r.buf.b[r.buf.end:]
+	n, how := x.up.read(room)
+	if how == moved {
+		r.full = n == len(room)
+		r.buf.end += n
 	}
 }
 
@@ -242,7 +259,7 @@ func (x *exchange) relay() bool {
 // bodyEnded: the endpoint has ended the connection.
 func (x *exchange) bodyEnded(how transfer) bool {
 	r := &x.response
-	if r.head.Framing != http1.FramingUntilClose || how != ended {
+	if r.head.Framing != http1.FramingUntilClose || how != ended || x.up.broken {
 		x.broken(false)
 		return false
 	}
@@ -351,6 +368,7 @@ func (x *exchange) broken(late bool) {
 		// To HTTP/1.0 the end of the connection is the end of the body: only a reset
 		// says that it is not.
 		sysAbort(x.c.fd)
+		x.c.broken = true // not even TLS says goodbye
 	}
 	x.abandon()
 }

@@ -82,6 +82,9 @@ func (x *exchange) pumpUpload() (more bool) {
 	if u.done || u.broken {
 		return false
 	}
+	if u.sent == 0 {
+		u.gather()
+	}
 	for range moves {
 		piece := u.piece()
 		head := u.head[u.sent:]
@@ -113,6 +116,28 @@ func (x *exchange) pumpUpload() (more bool) {
 		}
 	}
 	return true
+}
+
+// gather reads more of a body whose beginning filled the buffer of the head, so that it
+// is sent together with that.
+func (u *upload) gather() {
+	x := u.x
+	in := &x.in
+	if in.empty() || in.end < len(in.b) || u.left <= int64(in.end-in.start) || !x.c.canRead() || x.more.b != nil {
+		return
+	}
+	x.more.enlarge(&x.loop.buffers)
+	x.more.end = copy(x.more.b, in.bytes())
+	in.start = in.end
+	room := x.more.b[x.more.end:]
+	n, how := x.c.read(room)
+	switch how {
+	case moved:
+		u.full = n == len(room)
+		x.more.end += n
+	case ended, failed:
+		x.c.hup = true // which is seen before the next move
+	}
 }
 
 // piece is what can be sent of the body now.
