@@ -22,7 +22,8 @@ probation, and goes back to the last good release when the candidate breaks its
 budget. What it does is in DIR/ledger.jsonl first, DIR being stateDir of the config.
 It stays in the foreground and logs to standard error.
 
-SIGTERM or SIGINT stops the release, and then the supervisor, with status 0. When the
+SIGTERM or SIGINT stops the release, and then the supervisor, with status 0; SIGHUP
+changes nothing. Status 2: it did not begin, and no process was touched. When the
 supervisor is killed, the release goes on; the next supervisor takes it over and
 stands where the ledger ends.
 `
@@ -56,9 +57,10 @@ func supervised(s streams, format, path string) int {
 		defer cancel()
 		sink.Close(ctx)
 	}()
-	// A log collector that dies must not take the supervisor along. The signal is taken
-	// and dropped: if it were ignored, releases would inherit that.
-	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
+	// Neither a log collector that dies nor a terminal that is closed must take the
+	// supervisor along. The signals are taken and dropped: if they were ignored, releases
+	// would inherit that.
+	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
 	err := supervise.Run(ctx, supervise.Options{

@@ -167,6 +167,44 @@ func TestStranger(t *testing.T) {
 	}
 }
 
+// TestReboot: that processes are gone after the machine was started again is not their
+// fault. The release is started, nothing is counted, and a deploy that was under way
+// is given up.
+func TestReboot(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.wants(0, "", "deploy", "--detach", s.config, "v3")
+	s.serves("v3")
+	deploy := daemon.Start(t, daemon.Setup{Program: "soak", Args: []string{"deploy", s.config, "v4"}})
+	st := s.until("v4 beside v3", func(st control.Status) bool { return len(st.Processes) == 2 })
+	s.kill()
+	for _, p := range st.Processes {
+		if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := s.state + "/processes.json"
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = bytes.Replace(text, []byte(process.BootID()), []byte("another boot"), 1)
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run()
+	s.serves("v3")
+	s.wantEvents(4, "deploy_abandoned v4", "resumed v3")
+	if st := s.status(); st.State != "soaking" || st.Exits != 0 {
+		t.Errorf("after the reboot: %+v", st)
+	}
+	if status := deploy.Exit(); status != 1 || !strings.Contains(deploy.Log.String(), "the machine started again") {
+		t.Errorf("the deploy of v4 ended with %d:\n%s%s", status, deploy.Out, deploy.Log)
+	}
+}
+
 // TestTwoSupervisors: the second is refused, and changes nothing.
 func TestTwoSupervisors(t *testing.T) {
 	t.Parallel()
