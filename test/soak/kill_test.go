@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -45,7 +46,12 @@ func TestKilled200Times(t *testing.T) {
 			args := s.randomCommand(random, n)
 			commands.Go(func() { _ = exec.Command(daemon.Program("soak"), args...).Run() }) // refused, cut off: all the same
 		}
-		<-time.After(time.Duration(random.IntN(350)) * time.Millisecond) // the instant, by the clock on purpose
+		wait := func(most int) { <-time.After(time.Duration(random.IntN(most)) * time.Millisecond) } // by the clock on purpose
+		wait(350)
+		if random.IntN(6) == 0 { // it dies while it stops, or just after
+			s.super.Signal(syscall.SIGTERM)
+			wait(30)
+		}
 		s.kill()
 		s.once("after kill %d", n)
 
