@@ -1,6 +1,7 @@
 package reactor
 
 import (
+	"crypto/tls"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/engine/enginetest"
 )
 
@@ -47,14 +47,24 @@ func TestNothingIsLeft(t *testing.T) {
 			return enginetest.ErrClose
 		case "/none":
 			return enginetest.ErrClose
+		case "/tunnel":
+			_ = e.Raw("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n")
+			_, _ = io.Copy(e.Out, e.In)
+			return enginetest.ErrClose
 		}
 		return e.Reply("200 OK", strings.Repeat("x", 50<<10))
 	})
-	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Change: func(o *engine.Options) { o.Done = nil }})
+	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Hosts: []string{"a.test"}, Change: noRecords})
 	round := func() {
 		var all sync.WaitGroup
 		for n := range 8 {
-			all.Go(func() { comeAndGo(t, p.HTTP, rand.New(rand.NewPCG(1, uint64(n)))) })
+			dial := func() (net.Conn, error) { return net.Dial("tcp", p.HTTP) }
+			if n%2 > 0 {
+				dial = func() (net.Conn, error) {
+					return tls.Dial("tcp", p.HTTPS, &tls.Config{ServerName: "a.test", RootCAs: p.Roots})
+				}
+			}
+			all.Go(func() { comeAndGo(t, dial, rand.New(rand.NewPCG(1, uint64(n)))) })
 		}
 		all.Wait()
 	}
@@ -75,7 +85,7 @@ func TestNothingIsLeft(t *testing.T) {
 }
 
 // comeAndGo is a client that leaves at a moment that chance decides.
-func comeAndGo(t *testing.T, address string, r *rand.Rand) {
+func comeAndGo(t *testing.T, dial func() (net.Conn, error), r *rand.Rand) {
 	requests := []string{
 		"GET /whole HTTP/1.1\r\nHost: a.test\r\n\r\n",
 		"GET /half HTTP/1.1\r\nHost: a.test\r\n\r\n",
@@ -85,12 +95,17 @@ func comeAndGo(t *testing.T, address string, r *rand.Rand) {
 		"POST /whole HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
 		"POST /whole HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\nno chunk\r\n",
 		"GET /bad HTTP/1.1\r\nHost : a.test\r\n\r\n",
+		"GET /tunnel HTTP/1.1\r\nHost: a.test\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\nhello",
 	}
 	for range 60 {
-		c, err := net.Dial("tcp", address)
+		c, err := dial()
 		if err != nil {
 			t.Error(err)
 			return
+		}
+		raw := c
+		if secure, ok := c.(*tls.Conn); ok {
+			raw = secure.NetConn()
 		}
 		request := requests[r.IntN(len(requests))]
 		if r.IntN(4) == 0 {
@@ -103,9 +118,10 @@ func comeAndGo(t *testing.T, address string, r *rand.Rand) {
 		switch r.IntN(4) {
 		case 0: // at once
 		case 1:
-			_ = c.(*net.TCPConn).SetLinger(0)
+			_ = raw.(*net.TCPConn).SetLinger(0)
 		case 2:
-			_ = c.(*net.TCPConn).CloseWrite()
+			_ = c.(interface{ CloseWrite() error }).CloseWrite()
+			_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 			_, _ = io.Copy(io.Discard, c)
 		default:
 			_ = c.SetReadDeadline(time.Now().Add(time.Duration(r.IntN(5)) * time.Millisecond))
