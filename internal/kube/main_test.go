@@ -19,13 +19,17 @@ var plane *cluster.Cluster
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
-func run(m *testing.M) int {
-	ctx := context.Background()
+func startPlane(ctx context.Context) (*cluster.Cluster, error) {
 	binaries, err := cluster.Binaries(ctx, os.Stderr)
-	if err == nil {
-		plane, err = cluster.Start(ctx, cluster.Options{Binaries: binaries})
-	}
 	if err != nil {
+		return nil, err
+	}
+	return cluster.Start(ctx, cluster.Options{Binaries: binaries})
+}
+
+func run(m *testing.M) int {
+	var err error
+	if plane, err = startPlane(context.Background()); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}

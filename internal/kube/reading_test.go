@@ -17,10 +17,10 @@ import (
 // through is a user behind a proxy that can break the connection.
 func (p *place) through(as *cluster.Access) (*cluster.Access, *cluster.Proxy) {
 	p.t.Helper()
-	proxy, err := cluster.NewProxy(plane.Address())
+	proxy, err := cluster.NewProxy(p.plane.Address())
 	p.must(err)
 	p.t.Cleanup(proxy.Close)
-	via, err := plane.Via(proxy, as)
+	via, err := p.plane.Via(proxy, as)
 	p.must(err)
 	return via, proxy
 }
@@ -98,6 +98,37 @@ func TestServerRestarts(t *testing.T) {
 	p.must(plane.StartAPIServer(t.Context()))
 	p.create("b", "b.test")
 	r.serves(2)
+}
+
+// TestServerThatForgot: the API server comes back without its data, so that its versions
+// are older than what was read before. It is believed; the record of the change says how
+// to go back.
+func TestServerThatForgot(t *testing.T) {
+	own, err := startPlane(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { own.Close() })
+	p := newPlaceIn(t, own)
+	for i := range 300 { // versions that an empty server takes a while to reach
+		p.create(fmt.Sprint("i", i), fmt.Sprintf("i%d.test", i))
+	}
+	r := p.run("pod-1", own.Admin, nil)
+	r.serves(300)
+	own.KillAPIServer()
+	own.KillEtcd()
+	p.must(own.ForgetEtcd())
+	if r.routes() != 300 {
+		t.Errorf("%d routes serve while there is no API server", r.routes())
+	}
+	p.must(own.StartEtcd(t.Context()))
+	p.must(own.StartAPIServer(t.Context()))
+	again := newPlaceIn(t, own)
+	again.create("new", "new.test")
+	r.serves(1)
+	if r.log.count("of 300 routes removed at once; to go back: POST /admin/rollback") != 1 {
+		t.Error("the log does not say how to go back")
+	}
 }
 
 // TestSecretsForbidden: plain HTTP is served without Secrets, the log says why there is

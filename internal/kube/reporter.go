@@ -129,7 +129,7 @@ func (r *reporter) ask() {
 	}
 	view := status.View{Live: live, Classes: classes, Ours: r.ours, Class: r.options.Class, Want: r.addresses()}
 	for _, c := range r.plan.Changes(view) {
-		r.statuses.Put(c.Name.String(), c, 0)
+		r.statuses.Put(c.Name.String(), c, r.record.First(c.UID)) // who has just changed something waits for it
 	}
 	left := func(ing *networkingv1.Ingress, seen bool) bool {
 		return status.Left(ing, classes, r.options.Class, seen)

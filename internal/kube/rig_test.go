@@ -34,14 +34,17 @@ const patience = 90 * time.Second
 
 // place is a namespace with an IngressClass of the same name, and admin rights.
 type place struct {
-	t    *testing.T
-	name string
+	t     *testing.T
+	plane *cluster.Cluster
+	name  string
 	kubernetes.Interface
 }
 
-func newPlace(t *testing.T) *place {
+func newPlace(t *testing.T) *place { return newPlaceIn(t, plane) }
+
+func newPlaceIn(t *testing.T, plane *cluster.Cluster) *place {
 	t.Helper()
-	p := &place{t: t, Interface: plane.Admin.Client, name: strings.ToLower(strings.NewReplacer("/", "-", "_", "-").Replace(t.Name()))}
+	p := &place{t: t, plane: plane, Interface: plane.Admin.Client, name: strings.ToLower(t.Name())}
 	_, err := p.CoreV1().Namespaces().Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: p.name}}, metav1.CreateOptions{})
 	p.must(err)
 	p.class(p.name, translate.ControllerName)
@@ -236,7 +239,7 @@ func (p *place) rights(without ...string) (across, inside []rbacv1.PolicyRule) {
 func (p *place) account(without ...string) *cluster.Access {
 	p.t.Helper()
 	across, inside := p.rights(without...)
-	as, err := plane.ServiceAccount(p.t.Context(), p.name, "ramjet", across, inside)
+	as, err := p.plane.ServiceAccount(p.t.Context(), p.name, "ramjet", across, inside)
 	p.must(err)
 	return as
 }

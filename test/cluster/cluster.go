@@ -210,6 +210,14 @@ func (c *Cluster) KillEtcd() {
 	c.etcd.kill()
 }
 
+// ForgetEtcd removes the data of etcd, which was killed: started again it is empty, and
+// its versions begin anew.
+func (c *Cluster) ForgetEtcd() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return os.RemoveAll(filepath.Join(c.dir, "etcd"))
+}
+
 // Close ends everything and removes what it wrote.
 func (c *Cluster) Close() error {
 	c.mu.Lock()

@@ -68,6 +68,9 @@ func (r *Record) Compiled(ours []*networkingv1.Ingress, generation uint64) {
 	r.first = first
 }
 
+// First is the generation that first included an Ingress as it is, 0 if none does.
+func (r *Record) First(uid types.UID) uint64 { return r.first[uid].first }
+
 // Forget makes the record look at the cluster only, as after a time in which another
 // replica may have written.
 func (r *Record) Forget() { clear(r.asked) }
