@@ -73,7 +73,7 @@ func (s *service) pad() {
 // TestDiskFull: what cannot be written is not begun, what runs keeps running, the
 // error says what is wrong, and when there is room again it goes on.
 func TestDiskFull(t *testing.T) {
-	s := newService(t, knobs{window: 2 * time.Second, crashAfter: 300 * time.Millisecond})
+	s := newService(t, knobs{window: 10 * time.Second})
 	s.mountSmall()
 	s.run()
 	s.serves("v1")
