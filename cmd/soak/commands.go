@@ -80,6 +80,9 @@ Examples:
   soak apply plan.jsonl
   soak report plan.jsonl --max-restarts 0
   producer | soak apply - | jq 'select(.event == "rolled_back")'
+  soak run shop.yaml
+  soak deploy shop.yaml v2
+  soak rollback shop.yaml
 `
 
 // helpText is what soak --help prints.

@@ -1,6 +1,10 @@
 package decide
 
-import "ramjet.dev/ingress/internal/probation"
+import (
+	"math"
+
+	"ramjet.dev/ingress/internal/probation"
+)
 
 // Next is the next move at a time in milliseconds since the epoch.
 func Next(w World, nowMS uint64) Move {
@@ -159,24 +163,33 @@ func (w World) wake(nowMS uint64) uint64 {
 	}
 	s := w.Book.State
 	if s.Phase == probation.PhaseSoaking {
-		at(nowMS + s.LeftMS(nowMS))
+		at(later(nowMS, s.LeftMS(nowMS)))
 	}
 	if s.Starting != "" {
-		at(w.Book.StartingMS + w.DeadlineMS)
+		at(later(w.Book.StartingMS, w.DeadlineMS))
 	}
 	switch p, ok := w.of(s.Current); {
 	case ok && p.Phase == Starting:
-		at(p.StartedMS + w.DeadlineMS)
+		at(later(p.StartedMS, w.DeadlineMS))
 	case ok && nowMS < p.ReadyMS+w.OverlapMS:
 		at(p.ReadyMS + w.OverlapMS)
 	}
 	for _, p := range w.Processes {
 		if w.back() && !w.wanted(p) && w.bridges(p, nowMS) {
-			at(w.Book.RolledBackMS + w.DeadlineMS)
+			at(later(w.Book.RolledBackMS, w.DeadlineMS))
 		}
 	}
 	if !w.exists(s.Current) && w.NotBeforeMS > nowMS {
 		at(w.NotBeforeMS)
 	}
 	return nearest
+}
+
+// later is a time after another, or the last there is: a ledger may have any times in
+// it.
+func later(ms, by uint64) uint64 {
+	if by > math.MaxUint64-ms {
+		return math.MaxUint64
+	}
+	return ms + by
 }

@@ -158,6 +158,7 @@ func TestNext(t *testing.T) {
 			with: func(w *World) { w.OverlapMS = 50 }, want: "stop 1, wake @1200"},
 		{name: "the window is waited for", book: soaking, processes: "2 v2 :2 ready", now: 1199, want: "wake @1200"},
 		{name: "and closes", book: soaking, processes: "2 v2 :2 ready", now: 1200, want: "event tick  @1200"},
+		{name: "however far away it is", book: "serving v1 @0, promoted v2 @18446744073709551000", processes: "2 v2 :2 ready", now: 100, want: "wake @18446744073709551615"},
 		{name: "a death in the window counts although it is told late", book: soaking, processes: "2 v2 :2 gone@1199", now: 2000,
 			want: "event exited v2 @1199 of 2"},
 		{name: "a death of what was replaced is told", book: soaking, processes: "1 v1 :1 gone@250, 2 v2 :2 ready", now: 260,

@@ -165,10 +165,15 @@ func Replay(path string, c ledger.Contents, p probation.Policy) (decide.Book, er
 	return book, nil
 }
 
-// lastTime is the latest time in a ledger.
+// lastSane is the last time that a clock may have told, some 285,000 years from now.
+const lastSane = 1 << 53
+
+// lastTime is the latest time in a ledger, without those that no clock has told.
 func lastTime(entries []probation.Entry) (ms uint64) {
 	for _, e := range entries {
-		ms = max(ms, e.TS)
+		if e.TS < lastSane {
+			ms = max(ms, e.TS)
+		}
 	}
 	return ms
 }
@@ -267,12 +272,12 @@ func (s *supervisor) turn() (wake time.Duration, done bool) {
 // until is how long to sleep until a time of the ledger; 0 stands for never.
 func (s *supervisor) until(wakeMS, nowMS uint64) time.Duration {
 	switch {
-	case wakeMS == 0 || wakeMS > nowMS+uint64(longestWait/time.Millisecond):
+	case wakeMS == 0:
 		return longestWait
 	case wakeMS <= nowMS:
 		return 0
 	}
-	return ms(wakeMS - nowMS)
+	return min(ms(wakeMS-nowMS), longestWait)
 }
 
 func ms(n uint64) time.Duration {
