@@ -312,3 +312,36 @@ func TestPortFree(t *testing.T) {
 		t.Error("nobody listens, and it is not free")
 	}
 }
+
+// TestPortIsNotListenedOn: whoever looks whether a port is free takes no connection
+// there.
+func TestPortIsNotListenedOn(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	port := l.Addr().(*net.TCPAddr).Port
+	l.Close()
+	stop, looked := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(looked)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				PortFree(port)
+			}
+		}
+	}()
+	for range 500 {
+		if c, err := net.Dial("tcp", address); err == nil {
+			c.Close()
+			t.Error("a connection was taken")
+			break
+		}
+	}
+	close(stop)
+	<-looked
+}
