@@ -22,8 +22,8 @@ probation, and goes back to the last good release when the candidate breaks its
 budget. What it does is in DIR/ledger.jsonl first, DIR being stateDir of the config.
 It stays in the foreground and logs to standard error.
 
-SIGTERM or SIGINT stops the release, and then the supervisor, with status 0; SIGHUP
-changes nothing. Status 2: it did not begin, and no process was touched. When the
+SIGTERM or SIGINT stops the release, and then the supervisor, with status 0; a second
+one kills what has not stopped yet. SIGHUP changes nothing. Status 2: it did not begin, and no process was touched. When the
 supervisor is killed, the release goes on; the next supervisor takes it over and
 stands where the ledger ends.
 `
@@ -61,17 +61,33 @@ func supervised(s streams, format, path string) int {
 	// supervisor along. The signals are taken and dropped: if they were ignored, releases
 	// would inherit that.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE, syscall.SIGHUP)
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
+	ctx, hurry := asked()
 	err := supervise.Run(ctx, supervise.Options{
 		Config: c,
 		Output: process.Output{FilesDir: c.OutputDir, Stdout: s.out, Stderr: s.err},
 		Log:    logHandler(format, sink),
+		Hurry:  hurry,
 	})
 	if err != nil {
 		return s.fail(exitRefused, err)
 	}
 	return exitOK
+}
+
+// asked watches the signals that ask to stop: the first ends ctx, the second closes
+// hurry. It does so until the process ends.
+func asked() (ctx context.Context, hurry <-chan struct{}) {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, cancel := context.WithCancel(context.Background())
+	now := make(chan struct{})
+	go func() {
+		<-signals
+		cancel()
+		<-signals
+		close(now)
+	}()
+	return ctx, now
 }
 
 func logHandler(format string, w io.Writer) *slog.Logger {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"ramjet.dev/ingress/internal/soak/control"
+	"ramjet.dev/ingress/test/daemon"
 )
 
 // TestCandidateThatCrashes: within its window the release before serves again by
@@ -112,6 +113,28 @@ func TestHangingRelease(t *testing.T) {
 	s.wants(1, "v5 was not promoted: it was not ready by its deadline", "deploy", s.config, "v5")
 	s.super.Log.Wait(t, `"status":"signal: killed"`)
 	s.serves("v1")
+}
+
+// TestSecondSignal: who asks twice does not wait for the grace.
+func TestSecondSignal(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{grace: time.Hour})
+	s.run()
+	s.serves("v1")
+	deploy := daemon.Start(t, daemon.Setup{Program: "soak", Args: []string{"deploy", s.config, "v5"}})
+	s.until("v5 beside v1", func(st control.Status) bool { return len(st.Processes) == 2 })
+	s.super.Log.Wait(t, "v5 | v5: listening") // from now on SIGTERM does not impress it
+	s.super.Signal(syscall.SIGTERM)
+	s.super.Log.Wait(t, `"msg":"stopping","version":"v5"`)
+	s.super.Signal(syscall.SIGTERM)
+	s.super.Log.Wait(t, "killing what has not stopped yet")
+	if status := s.super.Exit(); status != 0 {
+		t.Errorf("stopped with status %d", status)
+	}
+	if status := deploy.Exit(); status != 1 {
+		t.Errorf("the deploy of v5 ended with %d:\n%s", status, deploy.Out)
+	}
+	s.wantEvents(1, "starting v5", "deploy_abandoned v5", "stopped v1")
 }
 
 // TestSurroundings: a release is started as if by hand: its input is empty, and it leads a

@@ -170,17 +170,17 @@ func (p *Process) Stop(grace time.Duration) error {
 	if p.killer != nil {
 		return nil
 	}
-	p.killer = time.AfterFunc(grace, p.kill)
+	p.killer = time.AfterFunc(grace, p.Kill)
 	return p.h.signal(syscall.SIGTERM)
 }
 
-// kill ends it for good; what is left of its group is swept by watch.
-func (p *Process) kill() {
+// Kill ends it at once, with all of its group. It does not wait.
+func (p *Process) Kill() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	select {
 	case <-p.gone:
 	default:
-		_ = p.h.signal(syscall.SIGKILL)
+		_ = p.h.signal(syscall.SIGKILL) // what is left of its group is swept by watch
 	}
 }

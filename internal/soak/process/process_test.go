@@ -60,7 +60,7 @@ func start(t *testing.T, s Spec) *Process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		p.kill()
+		p.Kill()
 		gone(t, p)
 	})
 	return p

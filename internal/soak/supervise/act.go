@@ -184,6 +184,15 @@ func (s *supervisor) stop(line int) {
 	}
 }
 
+// killAll ends all processes that were asked to.
+func (s *supervisor) killAll() {
+	for _, r := range s.running {
+		if r.Phase == decide.Stopping {
+			r.process.Kill()
+		}
+	}
+}
+
 // remove forgets a process that is gone.
 func (s *supervisor) remove(r *running) {
 	delete(s.running, r.Line)

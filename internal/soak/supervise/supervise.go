@@ -46,6 +46,9 @@ type Options struct {
 	// Output is where releases write; its PipesDir is filled in.
 	Output process.Output
 	Log    *slog.Logger
+	// Hurry, when it is closed, takes the grace from what is being stopped; nil never
+	// does.
+	Hurry <-chan struct{}
 }
 
 // supervisor is the state of the loop; only its goroutine touches it.
@@ -206,7 +209,7 @@ func (s *supervisor) takeOver() {
 func (s *supervisor) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
-	stop := ctx.Done()
+	stop, hurry := ctx.Done(), s.Hurry
 	for {
 		wake, done := s.turn()
 		if done {
@@ -222,6 +225,10 @@ func (s *supervisor) loop(ctx context.Context) {
 			stop = nil
 			s.Log.Info("stopping the release, and then the supervisor", "grace", s.Config.StopGrace.String())
 			s.closing = true
+		case <-hurry:
+			hurry = nil
+			s.Log.Warn("killing what has not stopped yet")
+			s.killAll()
 		}
 	}
 }
