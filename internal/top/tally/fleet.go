@@ -104,19 +104,31 @@ func (f *Fleet) Rows(now Moment) []*Row {
 }
 
 // Timeline is the generations of all replicas, the newest first. Those of one replica
-// stay in its order.
+// stay in its order, also where its clock was set back: one that seems to be younger
+// than what came after it stands right below that.
 func (f *Fleet) Timeline(now Moment) []Applied {
-	var all []Applied
-	for i, r := range f.Replicas {
-		all = append(all, r.applied(now, i)...)
+	type place struct {
+		Applied
+		at time.Time
 	}
-	slices.SortStableFunc(all, func(a, b Applied) int {
-		if a.Replica == b.Replica {
-			return cmp.Compare(b.Generation.Generation, a.Generation.Generation)
+	var all []place
+	for i, r := range f.Replicas {
+		for j, a := range r.applied(now, i) {
+			p := place{a, a.AppliedAt}
+			if j > 0 && all[len(all)-1].at.Before(p.at) {
+				p.at = all[len(all)-1].at
+			}
+			all = append(all, p)
 		}
-		return cmp.Or(b.AppliedAt.Compare(a.AppliedAt), cmp.Compare(a.Replica, b.Replica))
+	}
+	slices.SortStableFunc(all, func(a, b place) int {
+		return cmp.Or(b.at.Compare(a.at), cmp.Compare(a.Replica, b.Replica))
 	})
-	return all
+	timeline := make([]Applied, len(all))
+	for i := range all {
+		timeline[i] = all[i].Applied
+	}
+	return timeline
 }
 
 // Pins are the pins that are held, in the order of the replicas.

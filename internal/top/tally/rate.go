@@ -3,7 +3,7 @@
 // replicas up, sorts and filters, and writes numbers.
 //
 // Guarantees: a rate divides by the measured gap between two answers on a monotonic
-// clock, however long that was; counters that went down read as 0 and never as a
+// clock, however long that was; counters that began anew read as 0 and never as a
 // burst; what is not known is told apart from 0; text from daemons is cleaned once,
 // when it comes in. The package never asks a daemon, never draws, and has no clock:
 // moments are arguments.
@@ -30,8 +30,9 @@ type Rate struct {
 	Known bool
 	// Requests and Errors are per second; errors are statuses from 500 up.
 	Requests, Errors float64
-	// Count and Millis are the upstream latencies measured in the window and their
-	// sum, in milliseconds.
+	// Count and Millis are the upstream latencies measured and their sum in
+	// milliseconds, per second too: replicas are added up whose windows are not of one
+	// length, and a long one must not outweigh the others.
 	Count, Millis float64
 }
 
@@ -74,16 +75,20 @@ func between(before, after adminclient.Counters, gap time.Duration) Rate {
 	}
 	if after.Requests < before.Requests || after.Errors5xx < before.Errors5xx ||
 		after.LatencyCount < before.LatencyCount || after.LatencyMillis < before.LatencyMillis {
-		return Rate{Known: true}
+		return anew
 	}
+	seconds := gap.Seconds()
 	return Rate{
 		Known:    true,
-		Requests: (after.Requests - before.Requests) / gap.Seconds(),
-		Errors:   (after.Errors5xx - before.Errors5xx) / gap.Seconds(),
-		Count:    after.LatencyCount - before.LatencyCount,
-		Millis:   after.LatencyMillis - before.LatencyMillis,
+		Requests: (after.Requests - before.Requests) / seconds,
+		Errors:   (after.Errors5xx - before.Errors5xx) / seconds,
+		Count:    (after.LatencyCount - before.LatencyCount) / seconds,
+		Millis:   (after.LatencyMillis - before.LatencyMillis) / seconds,
 	}
 }
+
+// anew is the rate of counters that are not those of the reading before.
+var anew = Rate{Known: true}
 
 // countersOf are the numbers of a route as counters.
 func countersOf(n admin.Numbers) adminclient.Counters {

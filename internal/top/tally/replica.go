@@ -31,7 +31,7 @@ type Replica struct {
 
 	pin     *uint64 // of reading
 	pinSeen Moment  // when pin was seen first
-	pinFrom bool    // pin was seen to begin
+	pinFrom bool    // pin was seen to begin, give or take sharp
 }
 
 // NewReplica returns one that was never asked.
@@ -68,6 +68,10 @@ func (r *Replica) Answered(now Moment, reading *adminclient.Reading) {
 	case base != nil:
 		r.rows = rowsOf(routes, r.baseRows, reading.RoutesAt-base.RoutesAt)
 		r.rate = between(base.Series.Counters(), reading.Series.Counters(), reading.SeriesAt-base.SeriesAt)
+		if restarted(base, reading) {
+			r.rate = anew
+			beginAnew(r.rows)
+		}
 		r.base, r.baseRows = reading, r.rows
 	default:
 		r.rows = rowsOf(routes, nil, 0)
@@ -77,11 +81,31 @@ func (r *Replica) Answered(now Moment, reading *adminclient.Reading) {
 	r.reading, r.came = reading, now
 }
 
+// slack is how far the beginning of a process and the clock of its answers, both told
+// in seconds, may be off against each other.
+const slack = 2 * time.Second
+
+// restarted reports whether another process answers than the one before, whose
+// counters say nothing about it, also where they are lower. Its beginning alone does
+// not tell: setting the clock of a machine moves that of every process.
+func restarted(before, after *adminclient.Reading) bool {
+	was, known := before.Series.Started()
+	is, knownToo := after.Series.Started()
+	if !known || !knownToo || is.Equal(was) {
+		return false
+	}
+	return after.Date.IsZero() || after.Date.Sub(is) <= after.SeriesAt-before.SeriesAt+slack
+}
+
+// sharp is the longest time between two answers from which the second one tells when
+// something began.
+const sharp = 10 * time.Second
+
 // notePin remembers since when the pin is seen.
 func (r *Replica) notePin(now Moment, pin *uint64) {
 	same := pin != nil && r.pin != nil && *pin == *r.pin
 	if pin != nil && !same {
-		r.pinSeen, r.pinFrom = now, r.reading != nil
+		r.pinSeen, r.pinFrom = now, r.reading != nil && now.Clock-r.came.Clock <= sharp
 	}
 	r.pin = pin
 }
@@ -125,7 +149,7 @@ type Pin struct {
 	// Age is that of the pinned generation, since it was applied; negative if it is
 	// not known.
 	Age time.Duration
-	// Held is how long the pin was seen; if not Exact it was there before.
+	// Held is how long the pin was seen; if not Exact it may have been there before.
 	Held  time.Duration
 	Exact bool
 	// Newer is how many newer generations are kept and not served.

@@ -75,11 +75,24 @@ func rowsOf(routes []admin.Route, before []*Row, gap time.Duration) []*Row {
 		store[i] = rowOf(&routes[i])
 		row := &store[i]
 		rows[i] = row
-		if b := known[row.key]; b != nil {
+		switch b := known[row.key]; {
+		case b == nil:
+		case b.Backend != row.Backend:
+			row.Rate = anew // a daemon counts by backend too: a pin brings the old counters back
+		default:
 			row.Rate = between(countersOf(b.Total), countersOf(row.Total), gap)
 		}
 	}
 	return rows
+}
+
+// beginAnew takes the rates of new rows for those of counters that began anew.
+func beginAnew(rows []*Row) {
+	for _, row := range rows {
+		if row.Rate.Known {
+			row.Rate = anew
+		}
+	}
 }
 
 // keepRates gives rows the rates that their routes had.
