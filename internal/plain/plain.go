@@ -67,13 +67,17 @@ func fit(text string) bool {
 	return true
 }
 
+// brailleBlank is a symbol without dots: a space by another name.
+const brailleBlank = '\u2800'
+
 // unfit reports whether a character does something other than fill its columns:
 // controls (C0, DEL, C1), line and paragraph separators, formatting (joiners and
 // the overrides of direction), variation selectors, whose width terminals disagree
-// about, and what has no meaning anywhere.
+// about, letters and symbols that are drawn as nothing, and what has no meaning
+// anywhere.
 func unfit(r rune) bool {
 	switch {
-	case unicode.Is(unicode.Variation_Selector, r):
+	case unicode.In(r, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point), r == brailleBlank:
 		return true
 	case r == ' ', unicode.IsGraphic(r):
 		return unicode.Is(unicode.Zs, r) && r != ' '

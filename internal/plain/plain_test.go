@@ -25,6 +25,7 @@ func TestClean(t *testing.T) {
 		{"direction is not reversed", "a\u202Etxt.exe", "a\uFFFDtxt.exe"},
 		{"nor isolated", "a\u2066b\u2069", "a\uFFFDb\uFFFD"},
 		{"nothing is invisible", "pay\u200bpal\ufeff\u00ad", "pay\uFFFDpal\uFFFD"},
+		{"nor are letters and symbols that are drawn as nothing", "pay\u3164pal\u115f\u034f\uffa0x\u2800", "pay\uFFFDpal\uFFFDx\uFFFD"},
 		{"wide spaces are no spaces", "a\u00a0b\u3000c", "a\uFFFDb\uFFFDc"},
 		{"marks are kept", "cafe\u0301", "cafe\u0301"},
 		{"a tower of marks is not", "e" + strings.Repeat("\u0301", 1000), "e\u0301\u0301"},
