@@ -153,6 +153,7 @@ func TestRefusals(t *testing.T) {
 		{args: []string{"--once", "-i", "0"}, status: 2, stderr: `ramjet-top: --interval: "0" is no time from 100ms to 1h: write 1s, 500ms or bare seconds`},
 		{args: []string{"--once", "-i", "1d"}, status: 2, stderr: `ramjet-top: --interval: "1d" is no time .*`},
 		{args: []string{"--once", "host:port"}, status: 2, stderr: `ramjet-top: "host:port" has no port that could be asked: .*`},
+		{args: []string{"--once", ""}, status: 2, stderr: `ramjet-top: the address of the daemon is empty: .*`},
 		{args: []string{"--once", "http://host:1"}, status: 2, stderr: `ramjet-top: "http://host:1" is a URL: give it with --url`},
 		{args: []string{"--once", "--url", "ftp://host"}, status: 2, stderr: `ramjet-top: --url: "ftp://host" is not the URL of a daemon: .*`},
 		{args: []string{"--once", "10254", "127.0.0.1"}, status: 2, stderr: `ramjet-top: 127.0.0.1:10254 is named twice, and would be counted twice: name it once`},

@@ -148,7 +148,7 @@ func (c *Client) do(r *http.Request, path string, bound int64) (answer, error) {
 		return answer{}, c.failed(path, err)
 	}
 	if int64(len(a.body)) > bound {
-		return answer{}, c.fault(path, fmt.Sprintf("the answer is larger than %d MiB", bound>>20))
+		return answer{}, c.fault(path, fmt.Sprintf("the answer is larger than %d KiB", bound>>10))
 	}
 	return a, nil
 }

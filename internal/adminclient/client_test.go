@@ -112,7 +112,7 @@ func TestStrangers(t *testing.T) {
 		{"another version", daemon{admin.PathRoutes: say(`{"version":2}`)}, "the answer is of version 2, and this program knows version 1"},
 		{"a negative number", daemon{admin.PathRoutes: say(`{"version":1,"routes":[{"requests_total":-1}]}`)}, "cannot unmarshal number -1"},
 		{"a number out of bounds", daemon{admin.PathRoutes: say(`{"version":1,"routes":[{"upstream_latency_ms_sum":1e999}]}`)}, "cannot unmarshal number"},
-		{"no end", daemon{admin.PathRoutes: large}, "the answer is larger than 64 MiB"},
+		{"no end", daemon{admin.PathRoutes: large}, "the answer is larger than 65536 KiB"},
 		{"metrics of another", daemon{admin.PathMetrics: say("go_goroutines 7\n")}, "there is no ramjet_active_connections in it"},
 		{"a class is missing", daemon{admin.PathMetrics: say(strings.ReplaceAll(metrics, `{code="5xx"}`, `{code="6xx"}`))}, `there is no ramjet_requests_total{code="5xx"} in it`},
 		{"not a number", daemon{admin.PathMetrics: say(strings.ReplaceAll(metrics, "connections 7", "connections NaN"))}, "ramjet_active_connections is NaN"},
@@ -123,6 +123,10 @@ func TestStrangers(t *testing.T) {
 			w.WriteHeader(503)
 			fmt.Fprint(w, `{"error":"stopping\r\n\u001b[2J"}`)
 		}}, "503 Service Unavailable: stopping\uFFFD[2J"},
+		{"a long reason that takes no columns", daemon{admin.PathMetrics: func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(503)
+			fmt.Fprintf(w, `{"error":"%s"}`, strings.Repeat(`\u001b[31m`, 3000))
+		}}, "503 Service Unavailable: \uFFFD[31m"},
 		{"a redirect is not followed", daemon{admin.PathMetrics: func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 		}}, "307 Temporary Redirect"},
@@ -141,6 +145,28 @@ func TestStrangers(t *testing.T) {
 				t.Errorf("%q is not fit for one line", err)
 			}
 		})
+	}
+}
+
+// Who said why is told apart: the daemon, or a proxy on the way to it.
+func TestWhoRefuses(t *testing.T) {
+	for body, want := range map[string]bool{`{"error":"stopping"}`: true, `{"message":"no endpoints"}`: false, `{"error":""}`: false, "<html>": false, "": false} {
+		refuse := func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, body)
+		}
+		var e *adminclient.Error
+		if _, err := (daemon{admin.PathRollback: refuse}).start(t, "").Release(t.Context()); !errors.As(err, &e) || e.Told != want {
+			t.Errorf("%q: %+v, told %v", body, e, want)
+		}
+	}
+}
+
+// An answer to a pin that is no end of words is an error that tells the bound.
+func TestBoundOfPin(t *testing.T) {
+	_, err := daemon{admin.PathRollback: say(strings.Repeat(" ", 1<<20))}.start(t, "").Pin(t.Context(), 41)
+	if err == nil || !strings.Contains(err.Error(), "the answer is larger than 64 KiB") {
+		t.Errorf("%v", err)
 	}
 }
 
@@ -227,9 +253,6 @@ func TestTargets(t *testing.T) {
 		{"", "", ""}, {"host:", "", ""}, {"host:0", "", ""}, {"host:70000", "", ""}, {"::1", "", ""}, {"a b:80", "", ""}, {"user@host:80", "", ""},
 		{"host/path:80", "", ""}, {"http://host:80", "", ""}, {"h\x1b[31m:80", "", ""}, {"99999", "", ""},
 	} {
-		if c.text == "" {
-			continue // the program asks nobody without a name
-		}
 		got, err := adminclient.ParseTarget(c.text)
 		if (err == nil) != (c.url != "") || got.Name != c.name || got.URL != c.url {
 			t.Errorf("ParseTarget(%q) = %+v, %v", c.text, got, err)

@@ -23,6 +23,9 @@ type Error struct {
 	Path   string
 	// Status is that of the answer, 0 where there was none or where it was 200.
 	Status int
+	// Told is set when the daemon itself said why, in the words of the interface; a
+	// proxy on the way does not.
+	Told bool
 	// Reason is in words, without target and path.
 	Reason string
 }
@@ -35,11 +38,15 @@ func (c *Client) fault(path, reason string) error {
 
 // foreign is the error for an answer that is not one of the interface.
 func (c *Client) foreign(path string, err error) error {
-	return c.fault(path, "this is not the answer of a ramjet-ingressd admin port: "+plain.Cut(err.Error(), maxReason))
+	return c.fault(path, "this is not the answer of a ramjet-ingressd admin port: "+short(err.Error()))
 }
 
 // maxReason bounds what a stranger may say, in columns.
 const maxReason = 300
+
+// short is what a stranger says, cleaned before it is cut: an escape sequence takes no
+// columns.
+func short(text string) string { return plain.Cut(plain.Clean(text), maxReason) }
 
 // failed is the error of an exchange that did not come to its end.
 func (c *Client) failed(path string, err error) error {
@@ -62,7 +69,7 @@ func (c *Client) failed(path string, err error) error {
 		if errors.As(err, &wrapped) {
 			err = wrapped.Err
 		}
-		reason = plain.Cut(err.Error(), maxReason)
+		reason = short(err.Error())
 	}
 	return c.fault(path, reason)
 }
@@ -76,8 +83,9 @@ func (c *Client) refused(path string, response *http.Response) error {
 	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxPin)) // what came is all there is to tell
 	var said admin.Failure
-	if json.Unmarshal(body, &said) == nil && said.Error != "" {
-		reason += ": " + plain.Cut(said.Error, maxReason)
+	told := json.Unmarshal(body, &said) == nil && said.Error != ""
+	if told {
+		reason += ": " + short(said.Error)
 	}
-	return &Error{Target: c.options.Target, Path: path, Status: response.StatusCode, Reason: plain.Clean(reason)}
+	return &Error{Target: c.options.Target, Path: path, Status: response.StatusCode, Told: told, Reason: reason}
 }

@@ -1,6 +1,7 @@
 package adminclient
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -21,11 +22,14 @@ type Target struct {
 const defaultPort = "10254"
 
 // ParseTarget reads host:port, host, :port, port or [::1]:port. Without a host it is
-// 127.0.0.1, without a port 10254.
+// 127.0.0.1, without a port 10254; nothing at all is a variable that was not set, and
+// an error.
 func ParseTarget(text string) (Target, error) {
 	const want = "write host:port, :port, port or [::1]:10254, with a port from 1 to 65535, or a whole address with --url"
 	host, port := text, defaultPort
 	switch colons := strings.Count(text, ":"); {
+	case text == "":
+		return Target{}, errors.New("the address of the daemon is empty: " + want)
 	case strings.Contains(text, "://"):
 		return Target{}, fmt.Errorf("%q is a URL: give it with --url", text)
 	case colons == 0 && number(text):
