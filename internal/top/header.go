@@ -143,9 +143,13 @@ func (m *Model) pinBanner() string {
 	case len(m.fleet.Replicas) > 1:
 		var each []string
 		for _, p := range pins {
-			each = append(each, fmt.Sprintf("%d on %s", p.Generation, p.Replica))
+			text := fmt.Sprintf("%d on %s", p.Generation, p.Replica)
+			if p.Age >= 0 {
+				text += ", applied " + tally.Span(p.Age) + " ago"
+			}
+			each = append(each, text)
 		}
-		return "PINNED  generation " + strings.Join(each, ", ")
+		return "PINNED  generation " + strings.Join(each, "; ")
 	}
 	p := pins[0]
 	parts := []string{fmt.Sprintf("PINNED  generation %d", p.Generation)}

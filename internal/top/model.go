@@ -74,6 +74,9 @@ type Model struct {
 
 	now  tally.Moment  // of the last message that told it
 	next time.Duration // when to ask again, on the clock
+	// changed are replicas that were told something while an answer of theirs was on
+	// its way: it may be older than the change.
+	changed map[int]bool
 
 	width, height int
 	screen        screen
@@ -111,7 +114,7 @@ func New(ctx context.Context, o Options) *Model {
 		names = append(names, s.Target().Name)
 	}
 	m := &Model{
-		options: o, ctx: ctx, fleet: tally.NewFleet(names, o.Interval),
+		options: o, ctx: ctx, fleet: tally.NewFleet(names, o.Interval), changed: make(map[int]bool),
 		width: 80, height: 24,
 		keys: newKeys(o.ReadOnly), style: newStyles(),
 	}
@@ -145,7 +148,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tickMsg:
 		return m, m.handleTick(msg)
 	case answerMsg:
-		m.handleAnswer(msg)
+		return m, m.handleAnswer(msg)
 	case doneMsg:
 		return m, m.handleDone(msg)
 	case tea.KeyPressMsg:
@@ -187,16 +190,21 @@ func (m *Model) ask(replica int) tea.Cmd {
 	return m.read(replica)
 }
 
-func (m *Model) handleAnswer(msg answerMsg) {
+func (m *Model) handleAnswer(msg answerMsg) (next tea.Cmd) {
 	m.now = msg.at
 	if r := m.fleet.Replicas[msg.replica]; msg.err != nil {
 		r.Failed(reasonOf(msg.err))
 	} else {
 		r.Answered(msg.at, msg.reading)
 	}
+	if m.changed[msg.replica] {
+		delete(m.changed, msg.replica)
+		next = m.ask(msg.replica)
+	}
 	if !slices.ContainsFunc(m.fleet.Replicas, (*tally.Replica).Waiting) {
 		m.refresh() // adding replicas up is done once, when all have answered
 	}
+	return next
 }
 
 // refresh brings what is drawn up to date.
@@ -209,5 +217,8 @@ func (m *Model) refresh() {
 func (m *Model) handleDone(msg doneMsg) tea.Cmd {
 	m.now = msg.at
 	m.notice = m.outcome(msg)
+	if m.fleet.Replicas[msg.replica].Waiting() {
+		m.changed[msg.replica] = true
+	}
 	return m.ask(msg.replica)
 }

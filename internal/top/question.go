@@ -90,27 +90,29 @@ func (m *Model) answerQuestion(msg tea.KeyPressMsg) tea.Cmd {
 	return m.carryOut(q)
 }
 
-// outcome puts into words how a pin or a release went.
+// outcome puts into words how a pin or a release went. What a proxy on the way says is
+// not what the daemon says: it may have done what was asked.
 func (m *Model) outcome(d doneMsg) notice {
 	var e *adminclient.Error
+	on := m.on(d.replica)
 	switch {
 	case d.err == nil && d.pin.Pinned != nil:
-		return notice{fmt.Sprintf("Pinned%s: generation %d serves and stays until it is released", m.on(d.replica), d.pin.Serving), false}
+		return notice{fmt.Sprintf("Pinned%s: generation %d serves and stays until it is released", on, d.pin.Serving), false}
 	case d.err == nil:
-		return notice{fmt.Sprintf("Released%s: generation %d serves", m.on(d.replica), d.pin.Serving), false}
+		return notice{fmt.Sprintf("Released%s: generation %d serves", on, d.pin.Serving), false}
 	case !errors.As(d.err, &e):
 		return notice{plain.Clean(d.err.Error()), true}
+	case !e.Told && (e.Status == 0 || e.Status >= http.StatusInternalServerError):
+		return notice{"It is not known whether that was done" + on + ": " + e.Reason, true}
+	case !e.Told:
 	case e.Status == http.StatusUnauthorized && m.options.TokenFile == "":
-		return notice{"401" + m.on(d.replica) + ": the daemon wants a token, nothing was changed: start with --token-file PATH", true}
+		return notice{"401" + on + ": the daemon wants a token, nothing was changed: start with --token-file PATH", true}
 	case e.Status == http.StatusUnauthorized:
-		return notice{fmt.Sprintf("401%s: not the daemon's token, nothing was changed: correct %s and start again", m.on(d.replica), plain.Clean(m.options.TokenFile)), true}
+		return notice{fmt.Sprintf("401%s: not the daemon's token, nothing was changed: correct %s and start again", on, plain.Clean(m.options.TokenFile)), true}
 	case e.Status == http.StatusConflict:
-		return notice{"409" + m.on(d.replica) + ": a pin is held already, nothing was changed: release it first (u)", true}
-	case e.Status == http.StatusNotFound:
-		return notice{fmt.Sprintf("404%s: generation %d is not kept any longer, nothing was changed", m.on(d.replica), d.generation), true}
+		return notice{"409" + on + ": a pin is held already, nothing was changed: release it first (u)", true}
+	case e.Status == http.StatusNotFound && !d.release:
+		return notice{fmt.Sprintf("404%s: generation %d is not kept any longer, nothing was changed", on, d.generation), true}
 	}
-	if e.Status == 0 {
-		return notice{"It is not known whether that was done" + m.on(d.replica) + ": " + e.Reason, true}
-	}
-	return notice{"Nothing was changed" + m.on(d.replica) + ": " + e.Reason, true}
+	return notice{"Nothing was changed" + on + ": " + e.Reason, true}
 }

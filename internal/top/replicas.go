@@ -26,16 +26,19 @@ func (m *Model) replicas() []string {
 	}
 	g := grid{
 		columns: []table.Column{
-			{Title: "REPLICA"}, {Title: "GEN", Width: 6}, {Title: "CONNS", Width: 6}, {Title: "RPS", Width: 5}, {Title: "5XX", Width: 6}, {Title: "MS", Width: 5}, {Title: "UP", Width: 7}, {},
+			{Title: "REPLICA"}, {Title: "GEN"}, {Title: "CONNS", Width: 6}, {Title: "RPS", Width: 5}, {Title: "5XX", Width: 6}, {Title: "MS", Width: 5}, {Title: "UP", Width: 7}, {},
 		},
 		right:    []bool{false, true, true, true, true, true, true, false},
 		selected: -1,
 	}
-	widest := 7
+	widest, highest := 7, uint64(0)
 	for _, r := range all {
 		widest = max(widest, plain.Width(r.Name))
+		if r.Known() {
+			highest = max(highest, r.Numbers().Highest)
+		}
 	}
-	g.columns[0].Width = min(widest, m.width/3)
+	g.columns[0].Width, g.columns[1].Width = min(widest, m.width/3), generationWidth(highest)
 	g.columns[7].Width = max(m.room(g), 1)
 	for _, r := range all {
 		g.rows = append(g.rows, m.replicaRow(r))

@@ -206,7 +206,6 @@ type rig struct {
 	*terminal.Terminal
 	t     testing.TB
 	clock *clock
-	model *top.Model
 	ended chan error
 	stop  context.CancelFunc
 }
@@ -233,9 +232,9 @@ func show(t testing.TB, width, height int, o top.Options) *rig {
 	ctx, stop := context.WithCancel(context.Background())
 	c, _ := o.Clock.(*clock)
 	r := &rig{Terminal: terminal.New(t, width, height), t: t, clock: c, ended: make(chan error, 1), stop: stop}
-	r.model = top.New(ctx, o)
+	m := top.New(ctx, o)
 	go func() {
-		r.ended <- top.Run(ctx, r.model, r.TTY, r.TTY, []string{"TERM=xterm-256color", "LANG=C.UTF-8"})
+		r.ended <- top.Run(ctx, m, r.TTY, r.TTY, []string{"TERM=xterm-256color", "LANG=C.UTF-8"})
 		close(r.ended)
 	}()
 	t.Cleanup(func() {

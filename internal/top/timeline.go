@@ -2,6 +2,7 @@ package top
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -82,8 +83,8 @@ func (m *Model) timelineLines(height int) []string {
 		g.rows = append(g.rows, row)
 	}
 	lines := m.draw(g)
-	if m.fleet.Fresh(m.now) == 0 {
-		for i := range lines {
+	for i := range lines {
+		if i == 0 && m.fleet.Fresh(m.now) == 0 || i > 0 && m.stale(m.timeline[from+i-1].Replica) {
 			lines[i] = m.style.dim(lines[i])
 		}
 	}
@@ -96,10 +97,23 @@ func (m *Model) timelineLines(height int) []string {
 	return lines
 }
 
+func (m *Model) stale(replica int) bool {
+	_, stale := m.fleet.Replicas[replica].Stale(m.now, m.options.Interval)
+	return stale
+}
+
+// generationWidth is that of a column of generations: a number that is cut is another
+// number.
+func generationWidth(highest uint64) int { return max(6, len(strconv.FormatUint(highest, 10))) }
+
 func (m *Model) timelineGrid(several bool) grid {
+	highest := uint64(0)
+	for i := range m.timeline {
+		highest = max(highest, m.timeline[i].Generation.Generation)
+	}
 	g := grid{
 		columns: []table.Column{
-			{Title: "GEN", Width: 6}, {Title: "APPLIED", Width: 12}, {Title: "AGE", Width: 4}, {Title: "STATE", Width: 9}, {Title: "SUMMARY"},
+			{Title: "GEN", Width: generationWidth(highest)}, {Title: "APPLIED", Width: 12}, {Title: "AGE", Width: 4}, {Title: "STATE", Width: 9}, {Title: "SUMMARY"},
 		},
 		right: []bool{true, false, true, false, false},
 	}

@@ -99,9 +99,12 @@ func (m *Model) tabs() string {
 func (m *Model) foot() string {
 	switch {
 	case m.asking != nil:
-		// What y means must be readable on every terminal.
-		const choice = "  y = yes, other keys = no "
-		return m.style.question.Render(spread(" "+m.asking.words, choice, m.width))
+		// What y means must be readable on every terminal, and what it is about.
+		words, choice := " "+m.asking.words, "  y = yes, other keys = no "
+		if plain.Width(words)+plain.Width(choice) >= m.width {
+			choice = "  y = yes "
+		}
+		return m.style.question.Render(spread(words, choice, m.width))
 	case m.filtering:
 		m.filter.SetWidth(max(m.width-5, 1))
 		return plain.Cut(" "+m.filter.View(), m.width)
