@@ -80,14 +80,18 @@ func soonest(a, b time.Duration) time.Duration {
 }
 
 const (
-	unreachable = "unreachable"
-	unfinished  = "unfinished"
+	unreachable  = "unreachable"
+	unfinished   = "unfinished"
+	unauthorized = "unauthorized"
 )
 
 // over is what is said when a trouble has passed.
 func over(key string) string {
-	if key == unreachable {
+	switch key {
+	case unreachable:
 		return "the API server answers again"
+	case unauthorized:
+		return "the API server knows us again"
 	}
 	return "the API server allows again to read " + key
 }
@@ -95,7 +99,7 @@ func over(key string) string {
 // troubles are what is wrong now: one for all kinds whose requests get no answer, and
 // one for each kind that is refused.
 func (h *herald) troubles(now time.Time, complete bool, all []Condition) []trouble {
-	var silent, unread []Condition
+	var silent, unread, unknown []Condition
 	var found []trouble
 	for _, c := range all {
 		switch {
@@ -105,11 +109,16 @@ func (h *herald) troubles(now time.Time, complete bool, all []Condition) []troub
 			}
 		case c.failure == failureUnreachable:
 			silent = append(silent, c)
+		case c.failure == failureUnauthorized:
+			unknown = append(unknown, c)
 		case c.failure == failureForbidden && now.Sub(c.Since) < patience:
 			// it may be a moment's refusal
 		default:
 			found = append(found, h.refusal(complete, c))
 		}
+	}
+	if len(unknown) > 0 {
+		found = append(found, h.stranger(complete, unknown))
 	}
 	if len(silent) > 0 {
 		found = append(found, h.outage(complete, silent))
@@ -147,19 +156,24 @@ func (h *herald) outage(complete bool, silent []Condition) trouble {
 	}}}
 }
 
+func (h *herald) stranger(complete bool, unknown []Condition) trouble {
+	text := "the API server does not know who we are: check the token or certificate of this client"
+	if !complete {
+		text = "not ready: " + text
+	}
+	return trouble{key: unauthorized, every: repeatOutage, notice: notice{text: text, attrs: []any{
+		"server", h.server, "error", oneLine(unknown[0].err), "reading", names(unknown),
+	}}}
+}
+
 func (h *herald) refusal(complete bool, c Condition) trouble {
 	every := repeatOutage
-	var text string
+	text := fmt.Sprintf("the API server does not let us read %s: allow get, list and watch (it takes effect by itself)", c.Resource)
 	switch {
-	case c.failure == failureUnauthorized:
-		text = "the API server does not know who we are: check the token or certificate of this client"
 	case c.Resource == secrets:
 		text = "no TLS from Secrets, since we may not read them: HTTP is served without; allow get, list and watch on secrets (it takes effect by itself)"
 		every = repeatRefusal
-	default:
-		text = fmt.Sprintf("the API server does not let us read %s: allow get, list and watch (it takes effect by itself)", c.Resource)
-	}
-	if !complete && (c.Resource != secrets || c.failure != failureForbidden) {
+	case !complete:
 		text = "not ready: " + text
 	}
 	return trouble{key: c.Resource, every: every, notice: notice{text: text, attrs: []any{"server", h.server, "error", oneLine(c.err)}}}

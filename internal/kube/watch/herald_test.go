@@ -70,7 +70,8 @@ func TestHerald(t *testing.T) {
 			{12, false, []Condition{down(ingresses, 12)}, "not ready, since the API server does not answer"},
 		},
 		"unknown to the server": {
-			{0, false, []Condition{fails(secrets, failureUnauthorized, errForbidden, 0)}, "not ready: the API server does not know who we are"},
+			{0, false, []Condition{fails(ingresses, failureUnauthorized, errForbidden, 0), fails(secrets, failureUnauthorized, errForbidden, 0)}, "not ready: the API server does not know who we are"},
+			{5, true, []Condition{up(ingresses), up(secrets)}, "+the API server knows us again"},
 		},
 	} {
 		h := herald{server: "https://192.0.2.1:6443"}
