@@ -17,13 +17,19 @@ import (
 // TestIdleOwnsNothing: a connection that idles has no buffer and no exchange, whatever
 // it was used for.
 func TestIdleOwnsNothing(t *testing.T) {
-	o := enginetest.NewOrigin(t, enginetest.Text(strings.Repeat("x", 200<<10)))
+	o := enginetest.NewOrigin(t, func(e *enginetest.Exchange) error {
+		if _, err := e.Body(); err != nil { // an earlier answer would end the connection
+			return err
+		}
+		return e.Reply("200 OK", strings.Repeat("x", 200<<10))
+	})
 	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
 	for n := range 40 {
-		c := p.Dial()
+		dial := p.Dial
 		if n%4 == 3 {
-			c = p.DialTLS("a.test")
+			dial = func() *enginetest.Raw { return p.DialTLS("a.test") }
 		}
+		c := dial()
 		if a := c.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\n"+strings.Repeat("y", 100000)); a.Status != 200 || len(a.Body) != 200<<10 {
 			t.Fatalf("got %d with %d bytes", a.Status, len(a.Body))
 		}

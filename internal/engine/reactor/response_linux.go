@@ -173,6 +173,9 @@ func (x *exchange) beginRelay() {
 	x.rec.Status = r.head.Status
 	x.closing = x.closing || !x.upload.whole()
 	x.endsConnection()
+	if x.upload.done { // it is not sent again: a long answer holds no more than it needs
+		x.upload.free(&x.loop.buffers)
+	}
 	if x.out == nil {
 		x.out = x.loop.small()[:0]
 	}
