@@ -92,7 +92,8 @@ func (l *load) end() {
 }
 
 // TestNoGap: with a proxy in front that has static routes to both ports, no request
-// fails while a release takes over from another, and while one is gone back to.
+// fails while a release takes over from another, while its supervisor is killed and
+// replaced, and while a release is gone back to.
 func TestNoGap(t *testing.T) {
 	s := newService(t, knobs{})
 	s.run()
@@ -112,6 +113,9 @@ routes:
 		s.wants(0, "serves, and is on probation", "deploy", "--detach", s.config, next)
 		s.serves(next)
 		l.seen(t, next, 200)
+		s.kill()
+		l.seen(t, next, 200)
+		s.run()
 		s.wants(0, "v1 is ready and serves", "rollback", s.config)
 		s.serves("v1")
 		l.seen(t, "v1", 200)
