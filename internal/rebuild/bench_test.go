@@ -62,9 +62,16 @@ func slice(service string, port int32, n, turn int) *discoveryv1.EndpointSlice {
 }
 
 // BenchmarkEndpointChange is what a change of one endpoint costs in a table of 10,000
-// routes, from the signal until it is published and told.
+// routes, from the signal until it is published and told; and what it costs to find out
+// that one changed to which no route leads.
 func BenchmarkEndpointChange(b *testing.B) {
+	b.Run("served", func(b *testing.B) { endpointChanges(b, "web-0", true) })
+	b.Run("unserved", func(b *testing.B) { endpointChanges(b, "stranger", false) })
+}
+
+func endpointChanges(b *testing.B, service string, served bool) {
 	snapshot := crowd(b)
+	snapshot.Services = append(snapshot.Services, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: "prod", Name: "stranger"}})
 	changes, done := make(chan struct{}, 1), make(chan rebuild.Result, 1)
 	var live generation.Live
 	ctl := control.New(control.Options{History: generation.NewHistory(10), Live: &live})
@@ -81,21 +88,21 @@ func BenchmarkEndpointChange(b *testing.B) {
 	running.Go(func() { build.Run(ctx) })
 	defer running.Wait()
 	defer cancel()
-	change := func(turn int) {
+	change := func(turn int, published bool) {
 		slices := append([]*discoveryv1.EndpointSlice(nil), snapshot.Slices...)
-		slices[0] = slice("web-0", 8080, 0, turn)
+		slices[0] = slice(service, 8080, 0, turn)
 		snapshot.Slices = slices
 		changes <- struct{}{}
-		if r := <-done; !r.New {
-			b.Fatal("nothing changed")
+		if r := <-done; r.New != published {
+			b.Fatalf("published: %v", r.New)
 		}
 	}
-	change(1)
+	change(1, true)
 	if n := len(live.Table().Routes()); n != 10_000 {
 		b.Fatalf("%d routes", n)
 	}
 	b.ResetTimer()
 	for i := range b.N {
-		change(i + 2)
+		change(i+2, served)
 	}
 }

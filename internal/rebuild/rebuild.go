@@ -62,7 +62,8 @@ type Result struct {
 // Rebuild is the loop. Its methods are safe for concurrent use.
 type Rebuild struct {
 	options  Options
-	last     generation.Compiled // what was offered last; belongs to Run
+	last     generation.Compiled // what was offered last; belongs to Run, like found
+	found    found
 	compiles atomic.Uint64
 	latest   atomic.Int64 // when the last compile ended, Unix nanoseconds
 }
@@ -73,6 +74,13 @@ func New(o Options) *Rebuild {
 		o.Gap = Gap
 	}
 	return &Rebuild{options: o}
+}
+
+// found is what compiling said of a translation.
+type found struct {
+	translation translate.Translation
+	diagnostics []route.Diagnostic
+	problems    []certs.Problem
 }
 
 // Compiles is how many compiles there were.
@@ -133,12 +141,16 @@ func rest(ctx context.Context, d time.Duration) bool {
 func (r *Rebuild) compile(ctx context.Context) (Result, error) {
 	began := time.Now()
 	t := r.options.Translate()
+	if r.last.Table != nil && equal(r.found.translation, t) {
+		r.note()
+		return Result{Translation: t, Warnings: t.Explain(r.found.diagnostics, r.found.problems), Generation: r.last.Number, Took: time.Since(began)}, nil
+	}
 	state := r.options.Control.State()
 	table, diagnostics := route.Compile(t.Spec, state.Tables()...)
 	set, parsed, problems := certs.Build(t.Certs, state.Sets()...)
 	result := Result{Translation: t, Warnings: t.Explain(diagnostics, problems), Generation: r.last.Number, Parsed: parsed, Took: time.Since(began)}
-	r.compiles.Add(1)
-	r.latest.Store(time.Now().UnixNano())
+	r.found = found{t, diagnostics, problems}
+	r.note()
 	if r.last.Table != nil && r.last.Table.Digest() == table.Digest() {
 		return result, nil
 	}
@@ -147,4 +159,10 @@ func (r *Rebuild) compile(ctx context.Context) (Result, error) {
 	r.options.Control.Offer(r.last)
 	_, err := r.options.Control.WaitHandled(ctx, r.last.Number)
 	return result, err
+}
+
+// note counts a compile.
+func (r *Rebuild) note() {
+	r.compiles.Add(1)
+	r.latest.Store(time.Now().UnixNano())
 }

@@ -154,6 +154,32 @@ func TestEqual(t *testing.T) {
 	})
 }
 
+// TestUnserved: a change of endpoints to which no route leads is found to be none, and one
+// of others is found.
+func TestUnserved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t)
+		r.set(1)
+		r.expect(t, "0s: 1 true")
+		after(time.Second)
+		r.mu.Lock()
+		r.state.Spec.Backends = slices.Clone(r.state.Spec.Backends) // as a Translator would
+		r.mu.Unlock()
+		r.changes <- struct{}{}
+		r.expect(t, "1s: 1 false")
+		after(time.Second)
+		r.mu.Lock()
+		r.state.Spec.Backends = slices.Clone(r.state.Spec.Backends)
+		r.state.Spec.Backends[0].Endpoints = append(r.state.Spec.Backends[0].Endpoints, route.EndpointSpec{Address: "192.0.2.9:80", Weight: 1})
+		r.mu.Unlock()
+		r.changes <- struct{}{}
+		r.expect(t, "2s: 2 true")
+		if n := len(r.live.Table().Backends()[0].Endpoints); n != 2 {
+			t.Errorf("%d endpoints serve", n)
+		}
+	})
+}
+
 // TestCarriesOver: counters belong to identities and survive each compile, held back by a
 // pin or not; a certificate is parsed once.
 func TestCarriesOver(t *testing.T) {
