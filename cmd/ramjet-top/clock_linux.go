@@ -1,17 +1,6 @@
 package main
 
-import (
-	"time"
+import "golang.org/x/sys/unix"
 
-	"golang.org/x/sys/unix"
-)
-
-// sinceBoot reads the clock that does not stop while the machine sleeps, which Go's
-// own monotonic clock does on Linux.
-func sinceBoot() time.Duration {
-	var t unix.Timespec
-	if unix.ClockGettime(unix.CLOCK_BOOTTIME, &t) != nil {
-		return sinceStart() // a kernel without it
-	}
-	return time.Duration(t.Nano())
-}
+// bootClock counts on in suspend; CLOCK_MONOTONIC of Linux does not.
+const bootClock = unix.CLOCK_BOOTTIME
