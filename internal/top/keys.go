@@ -80,6 +80,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	if key.Matches(msg, m.keys.quitAtOnce) {
 		return tea.Quit
 	}
+	warned := m.notice.text == underway
 	m.notice = notice{}
 	switch {
 	case m.asking != nil:
@@ -87,7 +88,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	case m.filtering:
 		return m.handleFilterKey(msg)
 	case key.Matches(msg, m.keys.quit):
-		return tea.Quit
+		return m.leave(warned)
 	case key.Matches(msg, m.keys.suspended):
 		return tea.Suspend
 	case key.Matches(msg, m.keys.help):

@@ -83,6 +83,7 @@ type Model struct {
 	showHelp      bool
 	notice        notice
 	asking        *question
+	underway      int // pins and releases whose outcome is not known yet
 
 	order     tally.Order
 	reverse   bool
@@ -216,6 +217,7 @@ func (m *Model) refresh() {
 // handleDone tells how a pin or a release went, and looks at the effect at once.
 func (m *Model) handleDone(msg doneMsg) tea.Cmd {
 	m.now = msg.at
+	m.underway--
 	m.notice = m.outcome(msg)
 	if m.fleet.Replicas[msg.replica].Waiting() {
 		m.changed[msg.replica] = true

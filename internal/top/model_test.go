@@ -69,6 +69,36 @@ func TestAnswerOlderThanPin(t *testing.T) {
 	}
 }
 
+// Who leaves while a pin is on its way is told, once; nobody else is.
+func TestLeavingTooEarly(t *testing.T) {
+	q := tea.KeyPressMsg{Code: 'q', Text: "q"}
+	quits := func(m *Model, msg tea.KeyPressMsg) bool { _, cmd := m.Update(msg); return cmd != nil }
+	pinning := func() *Model {
+		m := quiet(1)
+		m.Update(answerMsg{at: moment(1), reading: kept(1, 42, "a")})
+		press(m, "\tpy")
+		return m
+	}
+	m := pinning()
+	if quits(m, q) || m.notice.text != underway {
+		t.Errorf("told %q", m.notice.text)
+	}
+	if !quits(m, q) {
+		t.Error("q again does not leave")
+	}
+	m = pinning()
+	m.Update(doneMsg{question: question{generation: 42}, at: moment(2), pin: admin.Pin{Pinned: new(uint64(42)), Serving: 42}})
+	if !quits(m, q) {
+		t.Error("q does not leave after the answer")
+	}
+	if m = pinning(); !quits(m, tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl}) {
+		t.Error("Ctrl-C does not leave")
+	}
+	if !quits(quiet(1), q) {
+		t.Error("q does not leave")
+	}
+}
+
 // What is said of a pin that failed is true whoever refused it.
 func TestOutcomes(t *testing.T) {
 	const changed, unknown = "Nothing was changed: ", "It is not known whether that was done: "

@@ -29,6 +29,9 @@ type notice struct {
 // refusedReadOnly is said instead of a question.
 const refusedReadOnly = "Nothing is changed: ramjet-top was started with --read-only"
 
+// underway is said to who quits too early.
+const underway = "No answer yet, it may be lost by leaving now: wait, or q again to leave all the same"
+
 // selected is the generation under the cursor, nil if there is none.
 func (m *Model) selected() *tally.Applied {
 	if m.applied.cursor < 0 || m.applied.cursor >= len(m.timeline) {
@@ -87,7 +90,18 @@ func (m *Model) answerQuestion(msg tea.KeyPressMsg) tea.Cmd {
 		m.notice = notice{"Cancelled: nothing was changed", false}
 		return nil
 	}
+	m.underway++
 	return m.carryOut(q)
+}
+
+// leave quits. A pin that is still on its way would be broken off, and nobody would
+// know what became of it: this is said once, and not asked of Ctrl-C.
+func (m *Model) leave(warned bool) tea.Cmd {
+	if m.underway > 0 && !warned {
+		m.notice = notice{underway, true}
+		return nil
+	}
+	return tea.Quit
 }
 
 // outcome puts into words how a pin or a release went. What a proxy on the way says is

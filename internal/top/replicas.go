@@ -73,9 +73,9 @@ func (m *Model) replicaRow(r *tally.Replica) table.Row {
 		row = table.Row{r.Name, m.generation(n), whole(n), tally.PerSecond(n.Rate), tally.ErrorShare(n.Rate), tally.Latency(n.Rate), uptime(n), ""}
 	}
 	_, pinned := r.Pin(m.now)
-	switch _, stale := r.Stale(m.now, m.options.Interval); {
+	switch s, stale := r.Stale(m.now, m.options.Interval); {
 	case stale:
-		row[7] = "STALE"
+		row[7] = "STALE " + m.at(s.Since) + " " + s.Reason
 	case pinned:
 		row[7] = m.style.bad.Render("PINNED")
 	}
