@@ -4,7 +4,9 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
+	"ramjet.dev/ingress/internal/engine"
 	"ramjet.dev/ingress/internal/engine/enginetest"
 )
 
@@ -22,7 +24,9 @@ func TestSlowClients(t *testing.T) {
 		}
 		return e.Reply("200 OK", "ok")
 	})
-	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
+	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: o.Spec(), Hosts: []string{"a.test"}, Change: func(o *engine.Options) {
+		o.StreamIdle, o.HeaderTimeout = time.Hour, time.Hour // on a slow machine they are slow indeed
+	}})
 	const request = "POST /large HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\n0123456789"
 	var slow []*enginetest.Raw
 	for n := range 8 {
