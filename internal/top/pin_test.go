@@ -144,11 +144,11 @@ func TestAnythingElseCancels(t *testing.T) {
 }
 
 // A daemon with a token says 401 to who has none or another; the banner says what to
-// do.
+// do, in full at 80 columns.
 func TestTokens(t *testing.T) {
 	for _, c := range []struct{ token, advice string }{
-		{"", "401: the daemon wants a token, nothing was changed: start with --token-file"},
-		{"open barley", "401: not the daemon's token, nothing was changed: correct token and start"},
+		{"", "401: it wants a token, nothing was changed: start with --token-file PATH"},
+		{"open barley", "401: wrong token, nothing was changed: correct it and start again (token)"},
 	} {
 		d := startReal(t)
 		r := watchReal(t, d, c.token, nil)

@@ -120,9 +120,9 @@ func (m *Model) outcome(d doneMsg) notice {
 		return notice{"It is not known whether that was done" + on + ": " + e.Reason, true}
 	case !e.Told:
 	case e.Status == http.StatusUnauthorized && m.options.TokenFile == "":
-		return notice{"401" + on + ": the daemon wants a token, nothing was changed: start with --token-file PATH", true}
+		return notice{"401" + on + ": it wants a token, nothing was changed: start with --token-file PATH", true}
 	case e.Status == http.StatusUnauthorized:
-		return notice{fmt.Sprintf("401%s: not the daemon's token, nothing was changed: correct %s and start again", on, plain.Clean(m.options.TokenFile)), true}
+		return notice{fmt.Sprintf("401%s: wrong token, nothing was changed: correct it and start again (%s)", on, plain.Clean(m.options.TokenFile)), true}
 	case e.Status == http.StatusConflict:
 		return notice{"409" + on + ": a pin is held already, nothing was changed: release it first (u)", true}
 	case e.Status == http.StatusNotFound && !d.release:
