@@ -26,6 +26,11 @@ func hangUp(w http.ResponseWriter, _ *http.Request) {
 	}
 }
 
+// answer is a status and nothing else.
+func answer(status int) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
+}
+
 // Whatever a server answers instead, the last data stays and the reason is shown.
 func TestBrokenServers(t *testing.T) {
 	for _, c := range []struct {

@@ -166,9 +166,9 @@ func TestDimmed(t *testing.T) {
 // No screen is wider or longer than its terminal, whatever is on it, and a question
 // says what it is about on every one.
 func TestNothingIsWider(t *testing.T) {
-	long := strings.Repeat("long-name-日本", 20)
-	for _, size := range [][2]int{{1, 1}, {40, 9}, {40, 10}, {60, 12}, {71, 24}, {80, 24}, {200, 60}} {
-		for _, replicas := range []int{1, 2, 30} {
+	long := strings.Repeat("long-name-日本", 12)
+	for _, size := range [][2]int{{1, 1}, {40, 10}, {60, 12}, {80, 24}, {200, 60}} {
+		for _, replicas := range []int{1, 12} {
 			for _, keys := range []string{"", "h", "/long", "?", "\t", "\t\r", "\tjp", "\tu", "\tpn"} {
 				m := quiet(replicas)
 				m.Update(tea.WindowSizeMsg{Width: size[0], Height: size[1]})

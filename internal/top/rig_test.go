@@ -249,6 +249,18 @@ func show(t testing.TB, width, height int, o top.Options) *rig {
 	return r
 }
 
+// advanceUntil lets seconds go by until the screen shows a text. One is not enough where
+// an answer may be on its way: nobody is asked again before it came.
+func (r *rig) advanceUntil(text string) {
+	r.t.Helper()
+	for begun := time.Now(); !strings.Contains(r.Screen(), text); {
+		if time.Since(begun) > terminal.Patience {
+			r.t.Fatalf("the screen never showed %s, at last:\n%s", text, r.Screen())
+		}
+		r.clock.advance(time.Second)
+	}
+}
+
 // golden waits for the screen of a file. It must begin to show all of texts, which
 // is what -update waits for.
 func (r *rig) golden(name string, texts ...string) {

@@ -2,6 +2,7 @@ package top_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"regexp"
 	"testing"
@@ -102,10 +103,13 @@ func TestStaleAndBack(t *testing.T) {
 	s.change(func() { s.broken = hangUp })
 	r.clock.advance(time.Second)
 	r.golden("stale", "STALE  since 09:27:05 (1s ago): the connection broke off")
+	// Each failure has a word of its own, so that it is known to have come.
+	s.change(func() { s.broken = answer(http.StatusBadGateway) })
 	r.clock.advance(time.Second)
-	r.Wait("(2s ago)")
+	r.Wait("(2s ago): /metrics answers 502")
+	s.change(func() { s.broken = answer(http.StatusGatewayTimeout) })
 	r.clock.advance(3 * time.Second)
-	r.Wait("(5s ago)")
+	r.Wait("(5s ago): /metrics answers 504")
 	s.change(func() {
 		s.broken = nil
 		s.traffic("shop.example.com", "/", 1200, 0, 2) // 200 a second over the 6 that are missing
