@@ -113,7 +113,7 @@ func (c *Cluster) StartEtcd(ctx context.Context) (err error) {
 	defer c.mu.Unlock()
 	url, peer := "http://"+c.etcdAt, "http://"+c.etcdPeerAt
 	c.etcd, err = launch(c.dir, c.program("etcd"),
-		"--data-dir="+filepath.Join(c.dir, "etcd"), "--unsafe-no-fsync",
+		"--data-dir="+c.dataDir(), "--unsafe-no-fsync",
 		"--listen-client-urls="+url, "--advertise-client-urls="+url,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=default="+peer,
 		"--log-level=error")

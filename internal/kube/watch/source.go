@@ -66,7 +66,14 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 // on from where an earlier one ended is said to have expired if the server could not be
 // reached for a while: the one that answers now may have been set back to an older
 // state, and would then say nothing until it had caught up with what we remember.
+//
+// One that begins with all objects begins with those of now. Left to itself the
+// reflector asks for a state that is no older than what it has, and a server that was
+// set back sends no end of it before it has caught up.
 func (s *source) WatchWithContext(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
+	if o.SendInitialEvents != nil {
+		o.ResourceVersion = ""
+	}
 	w, outage, err := patiently(ctx, s.health, func() (watch.Interface, error) {
 		o.Watch = true
 		w, err := s.request(o).Watch(ctx)

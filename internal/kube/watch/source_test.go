@@ -166,3 +166,36 @@ func TestConnectionsThatEnd(t *testing.T) {
 		t.Errorf("%d more requests than attempts", n)
 	}
 }
+
+// TestBeginsWithNow: a watch that begins with all objects asks for those of now, whatever
+// was seen before; one that goes on does so from where it was.
+func TestBeginsWithNow(t *testing.T) {
+	versions := make(chan string, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		versions <- r.URL.Query().Get("resourceVersion")
+		w.Header().Set("Content-Type", "application/json")
+	}))
+	defer server.Close()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		begins bool
+		want   string
+	}{{true, ""}, {false, "7"}} {
+		s := &source{client: client.CoreV1().RESTClient(), resource: "services", selector: fields.Everything(), health: newHealth("services", time.Now, func() {})}
+		o := metav1.ListOptions{ResourceVersion: "7"}
+		if c.begins {
+			o.SendInitialEvents = &c.begins
+		}
+		w, err := s.WatchWithContext(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.Stop()
+		if got := <-versions; got != c.want {
+			t.Errorf("begins: %v: asked for version %q, want %q", c.begins, got, c.want)
+		}
+	}
+}
