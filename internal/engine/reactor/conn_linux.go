@@ -84,7 +84,7 @@ func (c *conn) begin() {
 		c.state, wait = stHello, o.HandshakeTimeout
 	}
 	c.timer.at = 0
-	c.loop.wheel.set(&c.timer, c.loop.in(wait))
+	c.loop.wheel.set(&c.timer, after(c.loop.now, wait))
 }
 
 // idle reports whether a drain ends the connection at once.
@@ -267,7 +267,7 @@ func (c *conn) readHead() (more bool) {
 				return c.headRead(n)
 			}
 			if x.headBy == 0 {
-				x.headBy = c.loop.in(o.HeaderTimeout)
+				x.headBy = after(c.loop.now, o.HeaderTimeout)
 				c.loop.wheel.set(&c.timer, x.headBy)
 			}
 		}
@@ -404,7 +404,7 @@ func (c *conn) next() {
 		return
 	}
 	c.rest()
-	c.loop.wheel.set(&c.timer, c.loop.in(c.loop.engine.options.ClientIdle))
+	c.loop.wheel.set(&c.timer, after(c.loop.now, c.loop.engine.options.ClientIdle))
 }
 
 // dropExchange gives the memory of the exchange back.

@@ -83,7 +83,7 @@ func (c *conn) shaken(err error) {
 	c.tls.shaken = true
 	c.state = stHead
 	c.timer.at = 0
-	c.loop.wheel.set(&c.timer, c.loop.in(e.options.HeaderTimeout))
+	c.loop.wheel.set(&c.timer, after(c.loop.now, e.options.HeaderTimeout))
 	if c.loop.draining {
 		c.close()
 		return

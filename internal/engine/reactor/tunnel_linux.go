@@ -57,7 +57,7 @@ func (x *exchange) switchProtocols() bool {
 
 func (t *tunnel) touch() {
 	l := t.x.loop
-	l.wheel.set(&t.x.c.timer, l.in(l.engine.options.TunnelIdle))
+	l.wheel.set(&t.x.c.timer, after(l.now, l.engine.options.TunnelIdle))
 }
 
 // run moves bytes; more says that it could go on at once.
