@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -174,29 +175,44 @@ func (w *world) follow(name string) (history func() []string) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	var mu sync.Mutex
 	var seen []string
+	last := strings.Join(addressesOf(at), " ")
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		last := strings.Join(addressesOf(at), " ")
 		for e := range changes.ResultChan() {
 			i, ok := e.Object.(*networking.Ingress)
 			if !ok {
 				continue
 			}
+			mu.Lock()
 			if now := strings.Join(addressesOf(i), " "); now != last {
 				seen, last = append(seen, now), now
 			}
+			mu.Unlock()
 		}
 	}()
-	stop := func() []string {
+	stop := func() {
 		cancel()
 		changes.Stop()
 		<-done
+	}
+	w.t.Cleanup(stop)
+	return func() []string {
+		w.t.Helper()
+		w.eventually("the watch has seen everything", func() error {
+			now := strings.Join(addressesOf(w.get(name)), " ")
+			mu.Lock()
+			defer mu.Unlock()
+			if last != now {
+				return fmt.Errorf("%q, not yet %q", last, now)
+			}
+			return nil
+		})
+		stop()
 		return seen
 	}
-	w.t.Cleanup(func() { stop() })
-	return stop
 }
 
 // TestLeaderHandsOver: a leader that is asked to end gives the Lease back, so that
