@@ -33,7 +33,8 @@ const (
 	// to wait (1 MiB is what an ordinary user may ask for, pipe(7)).
 	pipeBytes = 1 << 20
 	// lastWords is how long the pipes of a process that has gone are read: something
-	// that it started may hold them open for ever.
+	// that it started may hold them open for ever. Half as long again, whoever does not
+	// take what was read is waited for.
 	lastWords = time.Second
 )
 
@@ -133,12 +134,24 @@ func (s *stream) started() {
 	}
 }
 
-// end waits until everything was passed on, and removes the pipes.
+// end waits until everything was passed on, and removes the pipes. A reader of ours
+// that has stopped reading, a terminal that is held for example, is not waited for: a
+// death has to be noticed all the same.
 func (s *stream) end() {
 	for _, f := range s.readers {
 		_ = f.SetReadDeadline(time.Now().Add(lastWords))
 	}
-	s.pumps.Wait()
+	passed := make(chan struct{})
+	go func() {
+		s.pumps.Wait()
+		close(passed)
+	}()
+	late := time.NewTimer(lastWords + lastWords/2)
+	defer late.Stop()
+	select {
+	case <-passed:
+	case <-late.C:
+	}
 	for i, f := range s.readers {
 		f.Close()
 		_ = os.Remove(s.names[i])

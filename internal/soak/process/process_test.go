@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"os"
@@ -279,6 +280,21 @@ func TestUnheard(t *testing.T) {
 	p := start(t, s)
 	if status := gone(t, p); status != "exit status 4" || p.Unheard == nil || out.String() != "" {
 		t.Errorf("status %q, %v, output %q", status, p.Unheard, out)
+	}
+}
+
+// TestNobodyReads: that a process has ended is seen although what it wrote cannot be
+// passed on, because whoever reads us has stopped.
+func TestNobodyReads(t *testing.T) {
+	s, _ := spec(t, "echo stuck; echo stuck >&2")
+	reader, stuck := io.Pipe()
+	defer reader.Close()
+	s.Output.Stdout, s.Output.Stderr = stuck, stuck
+	if status := gone(t, start(t, s)); status != "exit status 0" {
+		t.Errorf("status %q", status)
+	}
+	if left, _ := os.ReadDir(s.Output.PipesDir); len(left) != 0 {
+		t.Errorf("pipes are left: %v", left)
 	}
 }
 
