@@ -43,7 +43,7 @@ func TestImpossibleEntries(t *testing.T) {
 		{`"version":"v2","window_ms"`, `"version":"v3","window_ms"`, "entry 4"},
 		{`"restarts":1`, `"restarts":0`, "entry 5"},
 		{good[4] + "\n", "", "entry 5"},
-		{`"event":"serving"`, `"event":"confirmed"`, "entry 1"},
+		{`"event":"serving"`, `"event":"confirmed","restarts":0`, "entry 1"},
 	} {
 		text := strings.Replace(strings.Join(good, "\n")+"\n", c.old, c.new, 1)
 		entries, _, err := ParseLedger([]byte(text))
@@ -54,7 +54,17 @@ func TestImpossibleEntries(t *testing.T) {
 			t.Errorf("%s for %s: %v, want %s", c.new, c.old, err, c.want)
 		}
 	}
-	for _, line := range []string{`{"ts":1}`, `{"event":"tick"}`, `{"event":"serving","ts":-1}`, `{"event":"serving","ts":1.5}`, `[]`, ``, "\x00\x00"} {
+	for _, line := range []string{`{"ts":1}`, `{"event":"tick"}`, `{"event":"serving","ts":-1}`, `{"event":"serving","ts":1.5}`, `[]`, ``, "\x00\x00",
+		`{"event":"serving","ts":1}`,
+		`{"event":"serving","ts":1,"version":null}`,
+		`{"event":"promoted","max":2,"ts":1,"version":"v2"}`,
+		`{"event":"promoted","ts":1,"version":"v2","window_ms":1000}`,
+		`{"event":"confirmed","ts":1,"version":"v2"}`,
+		`{"event":"starting","ts":1}`,
+		`{"event":"readiness_failed","ts":1,"version":"v2"}`,
+		`{"event":"rolled_back","exits_in_window":0,"from":"v9","max":2,"reason":"operator","to":"v1","ts":1,"version":"v2","window_ms":1000}`,
+		`{"event":"rolled_back","from":"v2","max":2,"reason":"operator","to":"v1","ts":1,"version":"v2","window_ms":1000}`,
+	} {
 		if _, err := ParseEntry([]byte(line)); err == nil {
 			t.Errorf("%q is taken for an entry", line)
 		}

@@ -9,20 +9,23 @@ import (
 
 // ParseEntry reads one line of a ledger, without its newline. What a newer program
 // may have added is taken: members that are unknown are passed over, and an event
-// that is unknown becomes an entry that leaves every state as it is. Whether the
-// values are those that the kernel would have written is for Apply to say.
+// that is unknown becomes an entry that leaves every state as it is. A member that is
+// known and not there is an error: no default stands for it, or a window whose length
+// was cut out would be one of no length. Whether the values are those that the kernel
+// would have written is for Apply to say.
 func ParseEntry(line []byte) (Entry, error) {
 	var in struct {
 		Kind     EntryKind `json:"event"`
 		TS       *uint64   `json:"ts"`
-		Version  string    `json:"version"`
-		Reason   Reason    `json:"reason"`
-		To       string    `json:"to"`
-		Attempt  uint64    `json:"attempt"`
-		Restarts uint64    `json:"restarts"`
-		Exits    uint64    `json:"exits_in_window"`
-		Max      uint64    `json:"max"`
-		WindowMS uint64    `json:"window_ms"`
+		Version  *string   `json:"version"`
+		Reason   *Reason   `json:"reason"`
+		From     *string   `json:"from"`
+		To       *string   `json:"to"`
+		Attempt  *uint64   `json:"attempt"`
+		Restarts *uint64   `json:"restarts"`
+		Exits    *uint64   `json:"exits_in_window"`
+		Max      *uint64   `json:"max"`
+		WindowMS *uint64   `json:"window_ms"`
 	}
 	if err := json.Unmarshal(line, &in); err != nil {
 		return Entry{}, fmt.Errorf("no entry of a ledger: %w", err)
@@ -30,27 +33,40 @@ func ParseEntry(line []byte) (Entry, error) {
 	if in.Kind == "" || in.TS == nil {
 		return Entry{}, errors.New("no entry of a ledger: event or ts is missing")
 	}
-	e := Entry{Kind: in.Kind, TS: *in.TS, Version: in.Version}
-	has := fields[in.Kind]
-	if has&hasReason != 0 {
-		e.Reason = in.Reason
-	}
-	if has&hasRollback != 0 {
-		e.To, e.Exits = in.To, in.Exits
-	}
-	if has&hasAttempt != 0 {
-		e.Attempt = in.Attempt
-	}
-	if has&hasRestarts != 0 {
-		e.Restarts = in.Restarts
-	}
-	if has&hasMax != 0 {
-		e.Policy.MaxRestarts = in.Max
-	}
-	if has&hasWindow != 0 {
-		e.Policy.SoakMS = in.WindowMS
+	e := Entry{Kind: in.Kind, TS: *in.TS}
+	has, known := fields[in.Kind]
+	var missing string
+	take(&e.Version, in.Version, known, "version", &missing)
+	take(&e.Reason, in.Reason, has&hasReason != 0, "reason", &missing)
+	take(&e.To, in.To, has&hasRollback != 0, "to", &missing)
+	take(&e.Exits, in.Exits, has&hasRollback != 0, "exits_in_window", &missing)
+	take(&e.Attempt, in.Attempt, has&hasAttempt != 0, "attempt", &missing)
+	take(&e.Restarts, in.Restarts, has&hasRestarts != 0, "restarts", &missing)
+	take(&e.Policy.MaxRestarts, in.Max, has&hasMax != 0, "max", &missing)
+	take(&e.Policy.SoakMS, in.WindowMS, has&hasWindow != 0, "window_ms", &missing)
+	var from string
+	take(&from, in.From, has&hasRollback != 0, "from", &missing)
+	switch {
+	case missing != "":
+		return Entry{}, fmt.Errorf("%s has no %s", e.Kind, missing)
+	case has&hasRollback != 0 && from != e.Version:
+		return Entry{}, fmt.Errorf("%s is of %q and from %q: one has been changed", e.Kind, e.Version, from)
+	case !known && in.Version != nil:
+		e.Version = *in.Version
 	}
 	return e, nil
+}
+
+// take sets a field to a member that its kind of entry has; missing becomes the name
+// of one that is not there.
+func take[T any](field, member *T, has bool, name string, missing *string) {
+	switch {
+	case !has:
+	case member == nil:
+		*missing = name
+	default:
+		*field = *member
+	}
 }
 
 // errForeign is an entry that the kernel would not have made.

@@ -1,6 +1,10 @@
 package decide
 
-import "ramjet.dev/ingress/internal/probation"
+import (
+	"errors"
+
+	"ramjet.dev/ingress/internal/probation"
+)
 
 // Book is a ledger read to its end: where the kernel stands, and which lines ask for
 // processes. The state of a supervisor changes by Add only, whether the entry was
@@ -30,8 +34,16 @@ type Book struct {
 func New(p probation.Policy) Book { return Book{State: probation.New(p)} }
 
 // Add is the book after one more line. An entry that does not follow from those
-// before it is an error, and the book is returned as it was.
+// before it is an error, and the book is returned as it was. A supervisor writes fewer
+// things than the kernel has words for: it has one baseline, and promotes what it
+// started.
 func (b Book) Add(e probation.Entry) (Book, error) {
+	switch {
+	case e.Kind == probation.EntryServing && b.State.Current != "":
+		return b, errors.New("serving is the beginning of a ledger, and comes once")
+	case e.Kind == probation.EntryPromoted && e.Version != b.State.Starting:
+		return b, errors.New("promoted has no starting of the same version before it")
+	}
 	next, err := probation.Apply(b.State, e)
 	if err != nil {
 		return b, err
@@ -46,9 +58,6 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 		b.RolledBackMS = e.TS
 	case probation.EntryPromoted: // its process runs already
 		b.CurrentLine, b.ExitLine, b.Idle = b.StartingLine, 0, false
-		if b.CurrentLine == 0 {
-			b.CurrentLine = b.Lines
-		}
 	case probation.EntryRestarting, probation.EntryRestarted, probation.EntryRestartedPostSoak:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, b.Lines, false
 	case probation.EntryStarting:

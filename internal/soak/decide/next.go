@@ -84,7 +84,7 @@ func (w World) late(sinceMS, nowMS uint64) bool {
 
 // close stops everything, after a note that it was meant.
 func (w World) close(nowMS uint64) Move {
-	if !w.Book.Idle && w.Book.Lines > 0 {
+	if !w.Book.Idle && w.Book.State.Current != "" {
 		return Move{Note: &probation.Entry{Kind: probation.EntryStopped, TS: nowMS, Version: w.Book.State.Current}}
 	}
 	m := Move{Done: true}

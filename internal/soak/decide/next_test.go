@@ -158,7 +158,7 @@ func TestNext(t *testing.T) {
 			with: func(w *World) { w.OverlapMS = 50 }, want: "stop 1, wake @1200"},
 		{name: "the window is waited for", book: soaking, processes: "2 v2 :2 ready", now: 1199, want: "wake @1200"},
 		{name: "and closes", book: soaking, processes: "2 v2 :2 ready", now: 1200, want: "event tick  @1200"},
-		{name: "however far away it is", book: "serving v1 @0, promoted v2 @18446744073709551000", processes: "2 v2 :2 ready", now: 100, want: "wake @18446744073709551615"},
+		{name: "however far away it is", book: "serving v1 @0, deploy v2 @100, promoted v2 @18446744073709551000", processes: "2 v2 :2 ready", now: 100, want: "wake @18446744073709551615"},
 		{name: "a death in the window counts although it is told late", book: soaking, processes: "2 v2 :2 gone@1199", now: 2000,
 			want: "event exited v2 @1199 of 2"},
 		{name: "a death of what was replaced is told", book: soaking, processes: "1 v1 :1 gone@250, 2 v2 :2 ready", now: 260,
@@ -197,6 +197,21 @@ func TestNext(t *testing.T) {
 				t.Errorf("got  %q\nwant %q", got, c.want)
 			}
 		})
+	}
+}
+
+// TestBookRefuses: what the kernel could have said and no supervisor ever writes was
+// written by somebody else.
+func TestBookRefuses(t *testing.T) {
+	const begun = "serving v1 @0, deploy v2 @100"
+	for _, e := range []probation.Entry{
+		{Kind: probation.EntryServing, TS: 150, Version: "v9"},
+		{Kind: probation.EntryPromoted, TS: 150, Version: "v9", Policy: policy},
+	} {
+		before := bookOf(t, begun)
+		if after, err := before.Add(e); err == nil || after != before {
+			t.Errorf("%s is taken: %v", e, err)
+		}
 	}
 }
 

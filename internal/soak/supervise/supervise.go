@@ -159,13 +159,25 @@ func (s *supervisor) policy() probation.Policy {
 func Replay(path string, c ledger.Contents, p probation.Policy) (decide.Book, error) {
 	book := decide.New(p)
 	for i, e := range c.Entries {
-		var err error
-		if book, err = book.Add(e); err != nil {
+		err := nameable(e)
+		if err == nil {
+			book, err = book.Add(e)
+		}
+		if err != nil {
 			return book, ledger.Error{Path: path, Line: i + 1, Err: err}
 		}
 	}
 	book.State = book.State.Under(p)
 	return book, nil
+}
+
+// nameable reports an entry by which a release would be started whose name may not be
+// in commands and paths.
+func nameable(e probation.Entry) error {
+	if e.Kind == probation.EntryServing || e.Kind == probation.EntryStarting {
+		return config.CheckVersion(e.Version)
+	}
+	return nil
 }
 
 // lastSane is the last time that a clock may have told, some 285,000 years from now.
@@ -239,7 +251,7 @@ const longestWait = time.Hour
 
 // turn makes all moves that can be made now, and says when to look again.
 func (s *supervisor) turn() (wake time.Duration, done bool) {
-	if s.book.Lines == 0 && !s.closing {
+	if s.book.State.Current == "" && !s.closing {
 		if _, err := s.tell(probation.Event{Kind: probation.Serving, TS: s.clock.now(), Version: s.Config.Baseline}); err != nil {
 			return writeAgain, false
 		}

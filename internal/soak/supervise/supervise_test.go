@@ -178,18 +178,36 @@ func TestRun(t *testing.T) {
 
 // TestRunRefuses: with a ledger that cannot be, nothing is begun.
 func TestRunRefuses(t *testing.T) {
+	const begun = `{"event":"serving","ts":1,"version":"v1"}` + "\n" + `{"event":"starting","ts":2,"version":"v2"}` + "\n"
+	for what, c := range map[string]struct {
+		text string
+		line int
+	}{
+		"a window closes that was never opened": {`{"event":"confirmed","restarts":0,"ts":5,"version":"v2"}`, 1},
+		"a name that leads out of a folder":     {begun + `{"event":"deploy_abandoned","reason":"operator","ts":3,"version":"v2"}` + "\n" + `{"event":"starting","ts":4,"version":"../v3"}`, 4},
+		"a second baseline":                     {begun + `{"event":"serving","ts":3,"version":"v9"}`, 3},
+		"a window without a length":             {begun + `{"event":"promoted","max":2,"ts":3,"version":"v2"}`, 3},
+	} {
+		t.Run(what, func(t *testing.T) { refuses(t, c.text+"\n", c.line) })
+	}
+}
+
+// refuses wants a ledger to be refused for one of its lines, and nothing to be begun.
+func refuses(t *testing.T, text string, line int) {
+	t.Helper()
 	c := service(t)
 	if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	path := filepath.Join(c.StateDir, LedgerName)
-	impossible := probation.Entry{Kind: probation.EntryConfirmed, TS: 5, Version: "v2"}.String() + "\n"
-	if err := os.WriteFile(path, []byte(impossible), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
 	var at ledger.Error
-	if err := Run(context.Background(), options(c)); !errors.As(err, &at) || at.Line != 1 {
-		t.Errorf("an impossible ledger: %v", err)
+	if err := Run(ctx, options(c)); !errors.As(err, &at) || at.Line != line {
+		t.Errorf("want line %d: %v", line, err)
 	}
 	if c, err := net.Dial("unix", filepath.Join(c.StateDir, config.SocketName)); err == nil {
 		c.Close()
@@ -197,5 +215,38 @@ func TestRunRefuses(t *testing.T) {
 	}
 	if left := process.Orphans(c.StateDir); len(left) != 0 {
 		t.Errorf("started: %+v", left)
+	}
+	if now, err := os.ReadFile(path); err != nil || string(now) != text {
+		t.Errorf("the ledger was changed: %q, %v", now, err)
+	}
+}
+
+// TestLinesFromTheFutureAlone: a ledger in which nothing is known yet is one without a
+// baseline.
+func TestLinesFromTheFutureAlone(t *testing.T) {
+	c := service(t)
+	if err := os.MkdirAll(c.StateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(c.StateDir, LedgerName)
+	if err := os.WriteFile(path, []byte(`{"event":"created","ts":5}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- Run(ctx, options(c)) }()
+	for start := time.Now(); len(process.Orphans(c.StateDir)) == 0; {
+		if time.Since(start) > 30*time.Second {
+			t.Error("nothing was started")
+			break
+		}
+	}
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	read, err := ledger.Read(path)
+	if err != nil || len(read.Entries) != 3 || read.Entries[1].Kind != probation.EntryServing || read.Entries[1].Version != "v1" {
+		t.Errorf("%v, %v", read.Entries, err)
 	}
 }
