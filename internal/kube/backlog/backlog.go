@@ -3,8 +3,9 @@
 //
 // Guarantees: it is never larger than the number of names; what was put in with the
 // highest rank comes out first, so that somebody who has just changed something does not
-// wait behind a thousand others who have not; among equals the smaller name comes first;
-// what failed waits for its time without being in the way of others.
+// wait behind a thousand others who have not; among equals what failed less often comes
+// first, then the smaller name; what failed waits for its time without being in the way of
+// others.
 //
 // The package never knows what it is that has to be done, and no clock.
 package backlog
@@ -67,8 +68,8 @@ func (b *Backlog[T]) Take(now time.Time) (taken Taken[T], wait time.Duration, ok
 			}
 			continue
 		}
-		if !ok || cmp.Or(cmp.Compare(taken.entry.rank, e.rank), strings.Compare(name, taken.Name)) < 0 {
-			taken, ok = Taken[T]{Name: name, Todo: e.todo, entry: e}, true
+		if next := (Taken[T]{Name: name, Todo: e.todo, entry: e}); !ok || next.before(taken) {
+			taken, ok = next, true
 		}
 	}
 	if ok {
@@ -76,6 +77,18 @@ func (b *Backlog[T]) Take(now time.Time) (taken Taken[T], wait time.Duration, ok
 		wait = 0
 	}
 	return taken, wait, ok
+}
+
+// before reports whether t comes out before o when both can be done.
+func (t Taken[T]) before(o Taken[T]) bool {
+	return cmp.Or(cmp.Compare(o.entry.rank, t.entry.rank), cmp.Compare(t.entry.tries, o.entry.tries), strings.Compare(t.Name, o.Name)) < 0
+}
+
+// Demote puts back what could not be done like Return, and takes its rank away: it may
+// never succeed, and whoever waits comes first from now on.
+func (b *Backlog[T]) Demote(t Taken[T], at time.Time) {
+	t.entry.rank = 0
+	b.Return(t, at)
 }
 
 // Return puts back what could not be done, to be tried again at the given time, unless

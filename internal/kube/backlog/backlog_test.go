@@ -65,3 +65,26 @@ func TestReturn(t *testing.T) {
 		t.Errorf("got %q, and %d are left", got, b.Len())
 	}
 }
+
+// TestDemote: what may never succeed is behind all others from then on, and still gets its
+// turn.
+func TestDemote(t *testing.T) {
+	b := backlog.New[string]()
+	b.Put("a", "refused", 9)
+	b.Put("b", "no edit", 0)
+	b.Put("c", "an edit", 3)
+	_, refused := take(b, 0)
+	b.Demote(refused, start.Add(time.Minute))
+	for _, step := range []struct {
+		at   time.Duration
+		want string
+	}{
+		{time.Minute, "c: an edit"},
+		{time.Minute, "b: no edit"},
+		{time.Minute, "a: refused"},
+	} {
+		if got, _ := take(b, step.at); got != step.want {
+			t.Errorf("at %v: got %q, want %q", step.at, got, step.want)
+		}
+	}
+}

@@ -3,9 +3,10 @@
 //
 // Guarantees: asking for a change never waits; there is at most one change to be done for
 // each name, the newest; nothing is sent while the caller may not write; what failed for
-// a reason that may pass is tried again, later each time; what is forbidden is said once,
-// and makes everything else wait too, since it would be no different; nothing goes on
-// after Run.
+// a reason that may pass is tried again, later each time; what is forbidden is said once and
+// tried each minute, behind all others, for an admission policy may refuse one object of
+// many; when several in a row are forbidden the next would be no different, and everything
+// waits that minute; nothing goes on after Run.
 //
 // The package never knows what is written.
 package write
@@ -29,8 +30,10 @@ const (
 	// firstRetry is the wait after the first failure; it doubles up to mostRetry.
 	firstRetry = time.Second
 	mostRetry  = 30 * time.Second
-	// forbiddenRest is how long nothing is tried after something was forbidden.
+	// forbiddenRest is how long it is until what was forbidden is tried again.
 	forbiddenRest = time.Minute
+	// forbiddenRow is how many in a row must be forbidden until everything else waits too.
+	forbiddenRow = 10
 )
 
 // Options says how a Queue works.
@@ -55,6 +58,7 @@ type Queue[T any] struct {
 	mu        sync.Mutex
 	backlog   *backlog.Backlog[T]
 	forbidden bool      // said already
+	row       int       // how many in a row were forbidden
 	rests     time.Time // until when nothing is tried
 }
 
@@ -158,6 +162,7 @@ func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
 	err := q.options.Do(one, t.Name, t.Todo)
 	switch {
 	case err == nil:
+		q.allowed()
 	case ctx.Err() != nil:
 		q.giveBack(t) // whoever writes next decides anew
 	case apierrors.IsForbidden(err):
@@ -179,16 +184,28 @@ func (q *Queue[T]) giveBack(t backlog.Taken[T]) {
 	q.backlog.Return(t, time.Now().Add(wait))
 }
 
-// handleForbidden says once in the life of the process what is not allowed.
+// handleForbidden puts a change behind all others, and says once in the life of the process
+// what is not allowed.
 func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
-	q.giveBack(t)
+	again := time.Now().Add(forbiddenRest)
 	q.mu.Lock()
 	said := q.forbidden
-	q.forbidden, q.rests = true, time.Now().Add(forbiddenRest)
+	q.forbidden = true
+	q.backlog.Demote(t, again)
+	if q.row++; q.row >= forbiddenRow {
+		q.row, q.rests = 0, again
+	}
 	q.mu.Unlock()
 	if !said {
 		q.options.Log.Warn("not allowed to write "+q.options.What+": trying again each minute", "error", oneLine(err))
 	}
+}
+
+// allowed notes that not everything is forbidden.
+func (q *Queue[T]) allowed() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.row = 0
 }
 
 // passes reports whether a request may succeed later without anybody changing it.

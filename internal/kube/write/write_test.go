@@ -104,19 +104,72 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestForbidden: it is said once, and everything waits a minute, because the next would
-// be refused too. When it is allowed later, it happens.
+// TestForbidden: what is forbidden is said once and tried each minute. When it is allowed
+// later, it happens.
 func TestForbidden(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer
 		s := server{answers: map[string][]error{"a": {forbidden, forbidden}}}
 		q := s.queue(nil, &log)
 		q.Put("a", 1, 1)
-		q.Put("b", 2, 0)
 		runFor(t, q, 10*time.Minute)
-		s.expect(t, "a=1@0s", "a=1@1m0s", "a=1@2m0s", "b=2@2m0s")
+		s.expect(t, "a=1@0s", "a=1@1m0s", "a=1@2m0s")
 		if n := strings.Count(log.String(), "not allowed to write things"); n != 1 {
 			t.Errorf("said %d times:\n%s", n, log.String())
+		}
+	})
+}
+
+// TestForbiddenForOne: a policy that refuses some objects, for ever and the newest edits, is
+// not in the way of the others.
+func TestForbiddenForOne(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server{answers: map[string][]error{"x": slices.Repeat([]error{forbidden}, 100), "y": slices.Repeat([]error{forbidden}, 100)}}
+		q := s.queue(nil, new(bytes.Buffer))
+		q.Put("x", 1, 9)
+		q.Put("y", 2, 8)
+		q.Put("a", 3, 1)
+		q.Put("b", 4, 0)
+		runFor(t, q, 59*time.Second)
+		s.expect(t, "x=1@0s", "y=2@0s", "a=3@0s", "b=4@1s")
+		runFor(t, q, 10*time.Minute)
+		if n := len(s.got); n > 4+2*11 {
+			t.Errorf("%d tries in eleven minutes: %v", n, s.got)
+		}
+	})
+}
+
+// TestForbiddenForAll: without the right there are a few tries a minute, however much there is
+// to write, and each has its turn.
+func TestForbiddenForAll(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := server{answers: map[string][]error{}}
+		q := s.queue(nil, new(bytes.Buffer))
+		const things = 25
+		for i := range things {
+			name := fmt.Sprintf("thing-%02d", i)
+			s.answers[name] = slices.Repeat([]error{forbidden}, 100)
+			q.Put(name, i, 1)
+		}
+		const minutes = 10
+		runFor(t, q, minutes*time.Minute)
+		if n := len(s.got); n < 5*minutes || n > 10*minutes {
+			t.Errorf("%d tries in %d minutes", n, minutes)
+		}
+		tried := map[string]bool{}
+		for _, one := range s.got[:things] {
+			name, _, _ := strings.Cut(one, "=")
+			tried[name] = true
+		}
+		if len(tried) != things {
+			t.Errorf("the first %d tries were of %d things: %v", things, len(tried), s.got[:things])
+		}
+		for name := range s.answers {
+			s.answers[name] = nil
+		}
+		runFor(t, q, 2*time.Minute)
+		if q.Len() != 0 {
+			t.Errorf("%d are left although they are allowed", q.Len())
 		}
 	})
 }
