@@ -13,7 +13,8 @@ import (
 // this is where they end. False says nothing.
 func equal(a, b translate.Translation) bool {
 	return shared(a.Spec.Routes, b.Spec.Routes) && shared(a.Spec.Certs, b.Spec.Certs) && shared(a.Certs, b.Certs) &&
-		a.Spec.DefaultBackend == b.Spec.DefaultBackend && slices.EqualFunc(a.Spec.Backends, b.Spec.Backends, equalBackends)
+		slices.Equal(a.Spec.Hosts, b.Spec.Hosts) && a.Spec.DefaultBackend == b.Spec.DefaultBackend &&
+		slices.EqualFunc(a.Spec.Backends, b.Spec.Backends, equalBackends)
 }
 
 func equalBackends(a, b route.BackendSpec) bool {

@@ -180,6 +180,25 @@ func TestUnserved(t *testing.T) {
 	})
 }
 
+// TestHostsAlone: a host that is claimed without a route is a change like any other, also where
+// nothing else is served.
+func TestHostsAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := begin(t)
+		r.changes <- struct{}{}
+		r.expect(t, "0s: 1 true")
+		after(time.Second)
+		r.mu.Lock()
+		r.state.Spec.Hosts = []string{"a.test"}
+		r.mu.Unlock()
+		r.changes <- struct{}{}
+		r.expect(t, "1s: 2 true")
+		if got := r.live.Table().Hosts(); !slices.Equal(got, []string{"a.test"}) {
+			t.Errorf("the hosts are %v", got)
+		}
+	})
+}
+
 // TestCarriesOver: counters belong to identities and survive each compile, held back by a
 // pin or not; a certificate is parsed once.
 func TestCarriesOver(t *testing.T) {
