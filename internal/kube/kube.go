@@ -84,12 +84,14 @@ func New(o Options) *Cluster {
 		watch: watch.New(watch.Options{
 			Client: o.Client, Server: o.Server, Namespace: o.Namespace, PublishService: o.PublishService, Log: o.Log,
 		}),
-		leader: lead.New(lead.Options{
-			Client: o.Client.CoordinationV1(), Lease: leaseName(o),
-			// Two processes of one name, as without pods, must not take each other for themselves.
-			Identity: o.Pod.Name + "_" + rand.String(8), Log: o.Log,
-		}),
 	}
+	c.leader = lead.New(lead.Options{
+		Client: o.Client.CoordinationV1(), Lease: leaseName(o),
+		// Two processes of one name, as without pods, must not take each other for themselves.
+		Identity: o.Pod.Name + "_" + rand.String(8), Log: o.Log,
+		// What waits to be told is told now, or left to the other.
+		Changed: func() { c.class.Nudge() },
+	})
 	teller := events.NewTeller(o.Client.EventsV1(), o.Pod.Name, o.Log)
 	c.class = events.NewClass(events.ClassOptions{Teller: teller, Class: c.classReference, Leader: c.leader.State, Log: o.Log})
 	c.warnings = events.NewWarnings(teller, c.leader.Valid, o.Log)
@@ -122,7 +124,6 @@ func (c *Cluster) Run(ctx context.Context) {
 
 // write is what only the replica does that leads.
 func (c *Cluster) write(ctx context.Context) {
-	c.class.Nudge()
 	var running sync.WaitGroup
 	running.Go(func() { c.warnings.Run(ctx) })
 	if !c.options.ReadOnlyIngresses {

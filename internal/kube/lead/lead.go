@@ -59,6 +59,8 @@ type Options struct {
 	Lease types.NamespacedName
 	// Identity is this replica. No two that run at a time have the same. Required.
 	Identity string
+	// Changed is called after State changed, on any goroutine. nil = nothing to do.
+	Changed func()
 	// Log takes what there is to say. Required.
 	Log *slog.Logger
 }
@@ -154,6 +156,7 @@ func (l *Leader) term(ctx context.Context, work func(ctx context.Context)) (held
 func (l *Leader) become(s State, text string, attrs ...any) {
 	if State(l.state.Swap(uint32(s))) != s {
 		l.options.Log.Info(text, attrs...)
+		l.changed()
 	}
 }
 
@@ -162,6 +165,13 @@ func (l *Leader) become(s State, text string, attrs ...any) {
 func (l *Leader) follow(leader string) {
 	if l.state.CompareAndSwap(uint32(Undecided), uint32(Following)) || l.State() == Following {
 		l.options.Log.Info("following: another replica writes status and Events", "leader", leader)
+		l.changed()
+	}
+}
+
+func (l *Leader) changed() {
+	if l.options.Changed != nil {
+		l.options.Changed()
 	}
 }
 

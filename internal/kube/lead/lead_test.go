@@ -1,0 +1,115 @@
+package lead_test
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+
+	"ramjet.dev/ingress/internal/kube/lead"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// leases is a server with one Lease, which it gives out and takes as a whole.
+type leases struct {
+	client.LeaseInterface
+
+	mu    sync.Mutex
+	lease *coordinationv1.Lease
+}
+
+func (l *leases) Leases(string) client.LeaseInterface { return l }
+
+func (l *leases) Get(_ context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lease == nil {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, name)
+	}
+	return l.lease.DeepCopy(), nil
+}
+
+func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	return l.Update(ctx, lease, metav1.UpdateOptions{})
+}
+
+func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lease = lease.DeepCopy()
+	return lease, nil
+}
+
+// candidate is a replica that notes each state that it was told of.
+type candidate struct {
+	leader *lead.Leader
+	stop   func()
+
+	mu   sync.Mutex
+	told []lead.State
+}
+
+func compete(t *testing.T, on *leases, identity string) *candidate {
+	c := &candidate{}
+	c.leader = lead.New(lead.Options{
+		Client: on, Lease: types.NamespacedName{Namespace: "ops", Name: "lease"}, Identity: identity, Log: slog.New(slog.DiscardHandler),
+		Changed: func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.told = append(c.told, c.leader.State())
+		},
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { c.leader.Run(ctx, func(leading context.Context) { <-leading.Done() }) })
+	c.stop = func() { cancel(); running.Wait() }
+	return c
+}
+
+func (c *candidate) expect(t *testing.T, when string, want ...lead.State) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !slices.Equal(c.told, want) {
+		t.Fatalf("%s: told of %v, want %v", when, c.told, want)
+	}
+}
+
+// TestChanged: who leads, who follows and who is neither any more hears of it, so that what
+// waits to be written by a leader does not wait for the day on which a follower becomes one.
+func TestChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server leases
+		a := compete(t, &server, "a")
+		synctest.Wait()
+		a.expect(t, "alone", lead.Leading)
+		if !a.leader.Valid() {
+			t.Error("it leads, and may not write")
+		}
+		b := compete(t, &server, "b")
+		synctest.Wait()
+		b.expect(t, "behind another", lead.Following)
+		if b.leader.Valid() {
+			t.Error("it follows, and may write")
+		}
+
+		a.stop()
+		a.expect(t, "at its end", lead.Leading, lead.Undecided)
+		<-time.After(10 * time.Second) // less than the Lease would last that was not given back
+		synctest.Wait()
+		b.expect(t, "after the other went", lead.Following, lead.Leading)
+		b.stop()
+	})
+}
