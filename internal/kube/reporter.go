@@ -20,6 +20,10 @@ const (
 	// writeBurst writes of a kind to Ingresses are done at once, then one each writeEvery.
 	writeBurst = 20
 	writeEvery = 50 * time.Millisecond
+	// eachBurst writes of a kind to one Ingress are done at once, then one each eachEvery:
+	// nobody edits that much, and two who disagree about it would write for ever.
+	eachBurst = 20
+	eachEvery = time.Minute
 	// planGap is the least time between two looks at what has to be written: what is
 	// written comes back as a change, and a thousand of them are one.
 	planGap = 100 * time.Millisecond
@@ -44,15 +48,15 @@ type reporter struct {
 
 func newReporter(o Options, w *watch.Watch, may func() bool) *reporter {
 	r := &reporter{options: o, watch: w, news: make(chan struct{}, 1)}
-	budget := pace.Bucket{Burst: writeBurst, Every: writeEvery}
+	budget, each := pace.Bucket{Burst: writeBurst, Every: writeEvery}, pace.Bucket{Burst: eachBurst, Every: eachEvery}
 	r.statuses = write.New(write.Options[status.Change]{
-		What: "the status of Ingresses", Budget: budget, May: may, Log: o.Log,
+		What: "the status of Ingresses", Budget: budget, Each: each, May: may, Log: o.Log,
 		Do: func(ctx context.Context, _ string, c status.Change) error {
 			return status.Write(ctx, o.Client.NetworkingV1(), c)
 		},
 	})
 	r.observed = write.New(write.Options[observed.Change]{
-		What: "annotations of Ingresses", Budget: budget, May: may, Log: o.Log,
+		What: "annotations of Ingresses", Budget: budget, Each: each, May: may, Log: o.Log,
 		Do: func(ctx context.Context, _ string, c observed.Change) error {
 			return observed.Write(ctx, o.Client.NetworkingV1(), c)
 		},

@@ -16,6 +16,7 @@ import (
 
 	"ramjet.dev/ingress/internal/kube"
 	"ramjet.dev/ingress/internal/kube/watch"
+	"ramjet.dev/ingress/internal/translate"
 )
 
 // addresses of the status, joined.
@@ -244,5 +245,32 @@ func TestSteadyState(t *testing.T) {
 	case e := <-w.ResultChan():
 		t.Errorf("something was written: %v", e)
 	case <-time.After(5 * time.Second): // three replicas of different addresses, and renewals of the Lease
+	}
+}
+
+// TestTwoDeployments: two of different classes serve the same Ingress, since it names a class of
+// ours, and publish different addresses. They cannot both be right; they say so, and do not write
+// for ever.
+func TestTwoDeployments(t *testing.T) {
+	p := newPlace(t)
+	p.class("other-"+p.name, translate.ControllerName)
+	p.create("a", "a.test")
+	first := p.run("pod-1", p.account(), nil)
+	second := p.run("pod-2", p.account(), func(o *kube.Options) { o.Class, o.PublishAddress = "other-"+p.name, "192.0.2.2" })
+	first.leads()
+	second.leads()
+	eventually(t, "it is said", func() bool {
+		return first.log.count("somebody undoes")+second.log.count("somebody undoes") > 0
+	})
+	w, err := p.NetworkingV1().Ingresses(p.name).Watch(t.Context(), metav1.ListOptions{ResourceVersion: p.get("a").ResourceVersion})
+	p.must(err)
+	time.AfterFunc(10*time.Second, w.Stop)
+	writes := 0
+	for range w.ResultChan() {
+		writes++
+	}
+	// Of two kinds and by two, what is left of their twenty each.
+	if writes > 4*20 {
+		t.Errorf("%d writes in ten seconds", writes)
 	}
 }

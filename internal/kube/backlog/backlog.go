@@ -41,6 +41,14 @@ func (b *Backlog[T]) Put(name string, todo T, rank uint64) {
 	b.waiting[name] = entry[T]{todo: todo, rank: rank}
 }
 
+// Hold keeps what is to be done for a name until the given time.
+func (b *Backlog[T]) Hold(name string, until time.Time) {
+	if e, ok := b.waiting[name]; ok {
+		e.after = until
+		b.waiting[name] = e
+	}
+}
+
 // Drop forgets what was to be done for a name.
 func (b *Backlog[T]) Drop(name string) { delete(b.waiting, name) }
 

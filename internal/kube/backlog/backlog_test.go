@@ -88,3 +88,22 @@ func TestDemote(t *testing.T) {
 		}
 	}
 }
+
+// TestHold: what is held waits, and what comes for the same name does not unless it is held
+// too.
+func TestHold(t *testing.T) {
+	b := backlog.New[string]()
+	b.Hold("nobody", start.Add(time.Hour))
+	b.Put("a", "held", 9)
+	b.Hold("a", start.Add(time.Minute))
+	b.Put("b", "not held", 0)
+	for _, want := range []string{"b: not held", "wait 1m0s"} {
+		if got, _ := take(b, 0); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	b.Put("a", "newer", 9)
+	if got, _ := take(b, 0); got != "a: newer" {
+		t.Errorf("got %q", got)
+	}
+}

@@ -37,6 +37,12 @@ func (b *Bucket) Take(now time.Time) {
 	b.used++
 }
 
+// Full reports whether nothing is used up: it is as good as a new one.
+func (b *Bucket) Full(now time.Time) bool {
+	b.refill(now)
+	return b.used == 0
+}
+
 // refill gives back what time has earned.
 func (b *Bucket) refill(now time.Time) {
 	if now.Before(b.from) {

@@ -59,6 +59,9 @@ func TestBucket(t *testing.T) {
 			b.Take(now)
 		}
 	}
+	if b.Full(start.Add(5*time.Second)) || !b.Full(start.Add(6*time.Second)) {
+		t.Error("three that were taken come back in six seconds")
+	}
 	if none := (pace.Bucket{}); none.Wait(start) >= 0 {
 		t.Error("an empty bucket lets something through")
 	}

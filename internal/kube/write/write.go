@@ -6,7 +6,9 @@
 // a reason that may pass is tried again, later each time; what is forbidden is said once and
 // tried each minute, behind all others, for an admission policy may refuse one object of
 // many; when several in a row are forbidden the next would be no different, and everything
-// waits that minute; nothing goes on after Run.
+// waits that minute; a name that is written again and again, because somebody else undoes it
+// each time, has a budget of its own, and that it is used up is said; nothing goes on after
+// Run.
 //
 // The package never knows what is written.
 package write
@@ -14,6 +16,7 @@ package write
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +35,8 @@ const (
 	mostRetry  = 30 * time.Second
 	// forbiddenRest is how long it is until what was forbidden is tried again.
 	forbiddenRest = time.Minute
+	// repeatContest is the time between two lines about names that are written too often.
+	repeatContest = time.Minute
 	// forbiddenRow is how many in a row must be forbidden until everything else waits too.
 	forbiddenRow = 10
 )
@@ -42,6 +47,8 @@ type Options[T any] struct {
 	What string
 	// Budget is how many requests there may be.
 	Budget pace.Bucket
+	// Each is how many there may be under one name. The zero value is no bound.
+	Each pace.Bucket
 	// Do carries one change out. Required.
 	Do func(ctx context.Context, name string, todo T) error
 	// May is asked before each request. nil = always.
@@ -57,14 +64,16 @@ type Queue[T any] struct {
 
 	mu        sync.Mutex
 	backlog   *backlog.Backlog[T]
-	forbidden bool      // said already
-	row       int       // how many in a row were forbidden
-	rests     time.Time // until when nothing is tried
+	forbidden bool                    // said already
+	row       int                     // how many in a row were forbidden
+	rests     time.Time               // until when nothing is tried
+	spent     map[string]*pace.Bucket // what was written lately, with its part of Each
+	contested time.Time               // when it was last said
 }
 
 // New returns an empty queue.
 func New[T any](o Options[T]) *Queue[T] {
-	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T]()}
+	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T](), spent: map[string]*pace.Bucket{}}
 }
 
 // Put asks for a change, in place of what was asked for under that name. What has the
@@ -72,6 +81,7 @@ func New[T any](o Options[T]) *Queue[T] {
 func (q *Queue[T]) Put(name string, todo T, rank uint64) {
 	q.mu.Lock()
 	q.backlog.Put(name, todo, rank)
+	q.hold(name, time.Now())
 	q.mu.Unlock()
 	select {
 	case q.news <- struct{}{}:
@@ -135,6 +145,42 @@ func (q *Queue[T]) take(now time.Time) (taken backlog.Taken[T], wait time.Durati
 	return taken, wait, ok
 }
 
+// wrote notes that a name was written, and forgets those that were not for a while.
+func (q *Queue[T]) wrote(name string, now time.Time) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.row = 0 // not everything is forbidden
+	if q.options.Each.Burst == 0 {
+		return
+	}
+	if q.backlog.Len() == 0 {
+		maps.DeleteFunc(q.spent, func(_ string, b *pace.Bucket) bool { return b.Full(now) })
+	}
+	if q.spent[name] == nil {
+		each := q.options.Each
+		q.spent[name] = &each
+	}
+	q.spent[name].Take(now)
+}
+
+// hold makes a change wait whose name was written too often.
+func (q *Queue[T]) hold(name string, now time.Time) {
+	b := q.spent[name]
+	if b == nil {
+		return
+	}
+	wait := b.Wait(now)
+	if wait <= 0 {
+		return
+	}
+	q.backlog.Hold(name, now.Add(wait))
+	if now.Sub(q.contested) >= repeatContest {
+		q.contested = now
+		q.options.Log.Warn("somebody undoes again and again what we write: writing it less often; look for another deployment that serves it, or for a tool that puts it back",
+			"what", q.options.What, "name", name)
+	}
+}
+
 // rest waits for news, and for at most d if that is not 0. It is false if ctx ended.
 func (q *Queue[T]) rest(ctx context.Context, d time.Duration) bool {
 	var over <-chan time.Time
@@ -162,7 +208,7 @@ func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
 	err := q.options.Do(one, t.Name, t.Todo)
 	switch {
 	case err == nil:
-		q.allowed()
+		q.wrote(t.Name, time.Now())
 	case ctx.Err() != nil:
 		q.giveBack(t) // whoever writes next decides anew
 	case apierrors.IsForbidden(err):
@@ -199,13 +245,6 @@ func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
 	if !said {
 		q.options.Log.Warn("not allowed to write "+q.options.What+": trying again each minute", "error", oneLine(err))
 	}
-}
-
-// allowed notes that not everything is forbidden.
-func (q *Queue[T]) allowed() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.row = 0
 }
 
 // passes reports whether a request may succeed later without anybody changing it.

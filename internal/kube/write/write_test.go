@@ -174,6 +174,46 @@ func TestForbiddenForAll(t *testing.T) {
 	})
 }
 
+// TestContested: somebody undoes each write of one thing at once. It is written less and less
+// often, that is said, and the others do not suffer.
+func TestContested(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var got []string
+		var q *write.Queue[int]
+		q = write.New(write.Options[int]{
+			What: "things", Budget: pace.Bucket{Burst: 100, Every: time.Second}, Each: pace.Bucket{Burst: 5, Every: time.Minute},
+			Do: func(_ context.Context, name string, todo int) error {
+				got = append(got, name)
+				if name == "fought over" {
+					q.Put(name, todo, 9) // it was undone, which is known before the answer is there
+				}
+				return nil
+			},
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		q.Put("fought over", 1, 9)
+		q.Put("other", 2, 0)
+		runFor(t, q, 10*time.Minute+time.Second)
+		if n := len(got); n != 6+10+1 || got[6] != "other" {
+			t.Errorf("%d writes in ten minutes: %v", n, got)
+		}
+		if n := strings.Count(log.String(), "somebody undoes"); n == 0 || n > 11 || !strings.Contains(log.String(), `name="fought over"`) {
+			t.Errorf("said %d times:\n%s", n, log.String())
+		}
+		// After a while of peace it is as if nothing had been.
+		q.Clear()
+		got = nil
+		<-time.After(time.Hour)
+		q.Put("other", 2, 0)
+		q.Put("fought over", 1, 9)
+		runFor(t, q, time.Second)
+		if len(got) != 6+1 {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
 // TestMay: nothing is sent by who may not write, and nothing is lost.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
