@@ -108,7 +108,7 @@ func (t *translation) addTLS(p *plan, index int, entry *networkingv1.IngressTLS)
 	}
 	secret := t.secrets.pair(name)
 	if secret.fault != "" {
-		t.notes = append(t.notes, secretNote(p.ref, name, secret.fault))
+		t.notes = append(t.notes, secretNote(p.ref, name, secret.fault, hostsWithout))
 		return
 	}
 	for _, host := range entry.Hosts {
@@ -116,9 +116,17 @@ func (t *translation) addTLS(p *plan, index int, entry *networkingv1.IngressTLS)
 	}
 }
 
+// What an unusable Secret means for its hosts.
+const (
+	// Its entry claimed nothing: another Ingress or the default certificate serves.
+	hostsWithout = "serving these hosts without it"
+	// Its pair claimed the hosts before anybody parsed it, and holds them.
+	hostsHeld = "TLS handshakes for these hosts fail until it is repaired"
+)
+
 // secretNote is about a Secret that is of no use to an Ingress, or to a flag.
-func secretNote(user Ref, name types.NamespacedName, fault string) note {
-	n := note{object: user, reason: ReasonSecretUnusable, text: secretText(name) + ": " + fault + "; serving these hosts without it"}
+func secretNote(user Ref, name types.NamespacedName, fault, hosts string) note {
+	n := note{object: user, reason: ReasonSecretUnusable, text: secretText(name) + ": " + fault + "; " + hosts}
 	if user.Kind == kindSecret {
 		n.where, n.text = "--default-tls-secret", secretText(name)+": "+fault+"; serving without a default certificate"
 	}
@@ -175,7 +183,7 @@ func (t *translation) addDefaultCertificate() {
 	ref := Ref{Kind: kindSecret, Namespace: name.Namespace, Name: name.Name}
 	secret := t.secrets.pair(name)
 	if secret.fault != "" {
-		t.notes = append(t.notes, secretNote(ref, name, secret.fault))
+		t.notes = append(t.notes, secretNote(ref, name, secret.fault, hostsWithout))
 		return
 	}
 	t.certs.specs = append(t.certs.specs, route.CertSpec{Host: "*", ID: secret.id, Owner: name.String()})

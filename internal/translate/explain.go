@@ -22,7 +22,7 @@ func (t Translation) Explain(d []route.Diagnostic, p []certs.Problem) []Warning 
 	for _, problem := range p {
 		name := types.NamespacedName{Namespace: problem.Namespace, Name: problem.Name}
 		for _, user := range t.origin.secrets[problem.ID] {
-			notes = append(notes, secretNote(user, name, problem.Message))
+			notes = append(notes, secretNote(user, name, problem.Message, hostsHeld))
 		}
 	}
 	return render(notes)
