@@ -60,6 +60,9 @@ func NewNetwork() (*Network, error) {
 	return n, nil
 }
 
+// Name is that of the network namespace, for ip netns exec.
+func (n *Network) Name() string { return n.name }
+
 func namespacePath(name string) string { return filepath.Join("/run/netns", name) }
 
 func (n *Network) build() (err error) {

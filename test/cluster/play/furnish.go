@@ -53,6 +53,10 @@ Two Services have a backend that answers with its name:
   curl -H 'Host: shop.test' localhost:8080
   kubectl describe ingressclass ramjet
   kubectl delete ingress shop
+
+A backend of your own listens in their network, on any of its addresses:
+
+  ip netns exec %s python3 -m http.server 9000 --bind %s
 `
 
 // backends makes Services to play with, where that is possible.
@@ -80,7 +84,7 @@ func backends(ctx context.Context, c *cluster.Cluster) (end func(), err error) {
 			return nil, err
 		}
 	}
-	fmt.Print(tryBackends)
+	fmt.Printf(tryBackends, n.Name(), n.Address())
 	return end, nil
 }
 

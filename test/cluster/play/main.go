@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 
 	"ramjet.dev/ingress/test/cluster"
@@ -68,7 +69,8 @@ func play(ctx context.Context, withDaemon bool) (err error) {
 	if err := furnish(ctx, c); err != nil {
 		return err
 	}
-	fmt.Printf(hello, c.Admin.Kubeconfig, binaries)
+	fmt.Printf(hello, c.Admin.Kubeconfig, binaries, os.Getpid())
+	defer outages(ctx, c)()
 	end, err := backends(ctx, c)
 	if err != nil {
 		return err
@@ -83,11 +85,48 @@ func play(ctx context.Context, withDaemon bool) (err error) {
 	return nil
 }
 
+// outages kills the API server when SIGUSR1 comes, and starts it again at the next. end
+// makes an end of that.
+func outages(ctx context.Context, c *cluster.Cluster) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	said := make(chan os.Signal, 1)
+	signal.Notify(said, syscall.SIGUSR1)
+	var running sync.WaitGroup
+	running.Go(func() {
+		defer signal.Stop(said)
+		for down := false; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-said:
+			}
+			if down = !down; down {
+				c.KillAPIServer()
+				fmt.Println("the API server is dead")
+				continue
+			}
+			if err := c.StartAPIServer(ctx); err != nil && ctx.Err() == nil {
+				fmt.Fprintln(os.Stderr, "the API server does not come back:", err)
+				continue
+			}
+			fmt.Println("the API server is back")
+		}
+	})
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
 const hello = `
 A control plane is running. In another shell:
 
   export KUBECONFIG=%s PATH=%s:$PATH
   kubectl get ingressclasses
+
+The API server dies with this, and comes back when it is said again:
+
+  kill -USR1 %d
 `
 
 const withoutDaemon = `
