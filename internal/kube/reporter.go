@@ -20,8 +20,8 @@ const (
 	// writeBurst writes of a kind to Ingresses are done at once, then one each writeEvery.
 	writeBurst = 20
 	writeEvery = 50 * time.Millisecond
-	// eachBurst writes of a kind to one Ingress are done at once, then one each eachEvery:
-	// nobody edits that much, and two who disagree about it would write for ever.
+	// eachBurst times one and the same thing is written to an Ingress at once, then once
+	// each eachEvery: two who disagree about it would write for ever.
 	eachBurst = 20
 	eachEvery = time.Minute
 	// planGap is the least time between two looks at what has to be written: what is

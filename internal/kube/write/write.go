@@ -6,7 +6,7 @@
 // a reason that may pass is tried again, later each time; what is forbidden is said once and
 // tried each minute, behind all others, for an admission policy may refuse one object of
 // many; when several in a row are forbidden the next would be no different, and everything
-// waits that minute; a name that is written again and again, because somebody else undoes it
+// waits that minute; a change that is written again and again, because somebody else undoes it
 // each time, has a budget of its own, and that it is used up is said; nothing goes on after
 // Run.
 //
@@ -17,6 +17,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"reflect"
 	"strings"
 	"sync"
 	"time"
@@ -35,7 +36,7 @@ const (
 	mostRetry  = 30 * time.Second
 	// forbiddenRest is how long it is until what was forbidden is tried again.
 	forbiddenRest = time.Minute
-	// repeatContest is the time between two lines about names that are written too often.
+	// repeatContest is the time between two lines about changes that are undone.
 	repeatContest = time.Minute
 	// forbiddenRow is how many in a row must be forbidden until everything else waits too.
 	forbiddenRow = 10
@@ -47,7 +48,7 @@ type Options[T any] struct {
 	What string
 	// Budget is how many requests there may be.
 	Budget pace.Bucket
-	// Each is how many there may be under one name. The zero value is no bound.
+	// Each is how often one and the same change may be written. The zero value is no bound.
 	Each pace.Bucket
 	// Do carries one change out. Required.
 	Do func(ctx context.Context, name string, todo T) error
@@ -64,16 +65,22 @@ type Queue[T any] struct {
 
 	mu        sync.Mutex
 	backlog   *backlog.Backlog[T]
-	forbidden bool                    // said already
-	row       int                     // how many in a row were forbidden
-	rests     time.Time               // until when nothing is tried
-	spent     map[string]*pace.Bucket // what was written lately, with its part of Each
-	contested time.Time               // when it was last said
+	forbidden bool                   // said already
+	row       int                    // how many in a row were forbidden
+	rests     time.Time              // until when nothing is tried
+	written   map[string]*written[T] // lately, by name
+	contested time.Time              // when it was last said
+}
+
+// written is the last change under a name, with what is left of Each.
+type written[T any] struct {
+	last T
+	each pace.Bucket
 }
 
 // New returns an empty queue.
 func New[T any](o Options[T]) *Queue[T] {
-	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T](), spent: map[string]*pace.Bucket{}}
+	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T](), written: map[string]*written[T]{}}
 }
 
 // Put asks for a change, in place of what was asked for under that name. What has the
@@ -81,7 +88,7 @@ func New[T any](o Options[T]) *Queue[T] {
 func (q *Queue[T]) Put(name string, todo T, rank uint64) {
 	q.mu.Lock()
 	q.backlog.Put(name, todo, rank)
-	q.hold(name, time.Now())
+	q.hold(name, todo, time.Now())
 	q.mu.Unlock()
 	select {
 	case q.news <- struct{}{}:
@@ -145,8 +152,8 @@ func (q *Queue[T]) take(now time.Time) (taken backlog.Taken[T], wait time.Durati
 	return taken, wait, ok
 }
 
-// wrote notes that a name was written, and forgets those that were not for a while.
-func (q *Queue[T]) wrote(name string, now time.Time) {
+// wrote notes what was written, and forgets what was not for a while.
+func (q *Queue[T]) wrote(name string, todo T, now time.Time) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.row = 0 // not everything is forbidden
@@ -154,22 +161,23 @@ func (q *Queue[T]) wrote(name string, now time.Time) {
 		return
 	}
 	if q.backlog.Len() == 0 {
-		maps.DeleteFunc(q.spent, func(_ string, b *pace.Bucket) bool { return b.Full(now) })
+		maps.DeleteFunc(q.written, func(_ string, w *written[T]) bool { return w.each.Full(now) })
 	}
-	if q.spent[name] == nil {
-		each := q.options.Each
-		q.spent[name] = &each
+	w := q.written[name]
+	if w == nil || !reflect.DeepEqual(w.last, todo) {
+		w = &written[T]{last: todo, each: q.options.Each}
+		q.written[name] = w
 	}
-	q.spent[name].Take(now)
+	w.each.Take(now)
 }
 
-// hold makes a change wait whose name was written too often.
-func (q *Queue[T]) hold(name string, now time.Time) {
-	b := q.spent[name]
-	if b == nil {
+// hold makes a change wait that was written too often.
+func (q *Queue[T]) hold(name string, todo T, now time.Time) {
+	w := q.written[name]
+	if w == nil || !reflect.DeepEqual(w.last, todo) {
 		return
 	}
-	wait := b.Wait(now)
+	wait := w.each.Wait(now)
 	if wait <= 0 {
 		return
 	}
@@ -208,7 +216,7 @@ func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
 	err := q.options.Do(one, t.Name, t.Todo)
 	switch {
 	case err == nil:
-		q.wrote(t.Name, time.Now())
+		q.wrote(t.Name, t.Todo, time.Now())
 	case ctx.Err() != nil:
 		q.giveBack(t) // whoever writes next decides anew
 	case apierrors.IsForbidden(err):

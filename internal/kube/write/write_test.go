@@ -214,6 +214,30 @@ func TestContested(t *testing.T) {
 	})
 }
 
+// TestEdits: one thing that is edited often is written as often, since each change is another.
+func TestEdits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		var got []int
+		var q *write.Queue[int]
+		q = write.New(write.Options[int]{
+			What: "things", Budget: pace.Bucket{Burst: 100, Every: time.Second}, Each: pace.Bucket{Burst: 5, Every: time.Minute},
+			Do: func(_ context.Context, name string, todo int) error {
+				if got = append(got, todo); todo < 50 {
+					q.Put(name, todo+1, 9)
+				}
+				return nil
+			},
+			Log: slog.New(slog.NewTextHandler(&log, nil)),
+		})
+		q.Put("a", 1, 9)
+		runFor(t, q, time.Second)
+		if len(got) != 50 || log.Len() > 0 {
+			t.Errorf("%v\n%s", got, log.String())
+		}
+	})
+}
+
 // TestMay: nothing is sent by who may not write, and nothing is lost.
 func TestMay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
