@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"ramjet.dev/ingress/internal/soak/config"
 )
 
@@ -95,15 +97,27 @@ func connect(ctx context.Context, address string) error {
 }
 
 // command runs a program in a process group of its own, all of which is killed when
-// the time is over.
+// the time is over, and what is left of it when the program has ended.
 func command(ctx context.Context, words []string, dir string) error {
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Dir = dir
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
+	err := cmd.Start()
+	if err == nil {
+		ended(cmd.Process.Pid)
+		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // not collected yet: the number is still its own
+		err = cmd.Wait()
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", words[0], err)
 	}
 	return nil
+}
+
+// ended waits until a child has ended, and does not collect it.
+func ended(pid int) {
+	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,6 +178,28 @@ func TestCommandIsKilledWhole(t *testing.T) {
 	for end := time.Now().Add(patience); running(pid); {
 		if time.Now().After(end) {
 			t.Fatalf("process %d, started by a probe, still runs", pid)
+		}
+	}
+}
+
+// TestCommandLeavesNothing: what a program leaves behind when it ends by itself goes too.
+func TestCommandLeavesNothing(t *testing.T) {
+	to := Target{Dir: t.TempDir()}
+	if err := try(t.Context(), quick(config.Readiness{Command: []string{"sh", "-c", "sleep 1000 & echo $! >child"}}), to); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(to.Dir, "child"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pid int
+	if _, err := fmt.Sscan(string(text), &pid); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(patience); running(pid); {
+		if time.Now().After(end) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %d, left by a probe, still runs", pid)
 		}
 	}
 }
