@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Identity tells one process from all others, also from later ones that get its
@@ -73,7 +74,8 @@ const (
 func instance(stateDir string, line int) string { return stateDir + "#" + strconv.Itoa(line) }
 
 // environ is the environment that a process was started with; nil if it may not be
-// read, or the process is gone.
+// read, or the process is gone, and empty also while it has let go of the program that
+// started it and does not run its own yet (execve(2)).
 func environ(pid int) map[string]string {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -108,16 +110,40 @@ type Orphan struct {
 	Port    int
 }
 
+// Processes without an environment are looked at again so often, with such a pause:
+// most have none for good, and one that was being started has it in a moment.
+const (
+	moreLooks = 20
+	lookPause = 5 * time.Millisecond
+)
+
 // Orphans finds the processes that were started for a state folder and run: of each
 // line of its ledger the one that leads its process group.
 func Orphans(stateDir string) []Orphan {
-	var all []Orphan
-	for _, pid := range pids() {
+	all, bare := orphans(stateDir, pids())
+	for range moreLooks {
+		if len(bare) == 0 {
+			break
+		}
+		time.Sleep(lookPause)
+		var more []Orphan
+		more, bare = orphans(stateDir, bare)
+		all = append(all, more...)
+	}
+	return all
+}
+
+// orphans is Orphans among some processes; of those that are bare it cannot be said yet.
+func orphans(stateDir string, among []int) (all []Orphan, bare []int) {
+	for _, pid := range among {
 		s, err := readStat(pid)
 		if err != nil || s.dead() || s.group != pid {
 			continue
 		}
 		env := environ(pid)
+		if env != nil && len(env) == 0 {
+			bare = append(bare, pid)
+		}
 		text, ok := strings.CutPrefix(env[envInstance], stateDir+"#")
 		if !ok {
 			continue
@@ -128,7 +154,7 @@ func Orphans(stateDir string) []Orphan {
 			all = append(all, Orphan{Identity: Identity{PID: pid, StartTicks: s.ticks}, Line: line, Version: env[envVersion], Port: port})
 		}
 	}
-	return all
+	return all, bare
 }
 
 // leftovers are the processes of a group that bear the mark of its instance and run,

@@ -238,6 +238,30 @@ func TestHelperSupervisor(t *testing.T) {
 	select {}
 }
 
+// TestBare: a process that has no environment, as one that is just being started, is
+// not taken for a stranger at first sight, and is one in the end.
+func TestBare(t *testing.T) {
+	s, _ := spec(t, "exec sleep 1000")
+	p := start(t, s)
+	cmd := exec.Command("sleep", "1000")
+	cmd.Env = []string{}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}()
+	all, bare := orphans(s.StateDir, []int{cmd.Process.Pid, p.ID.PID})
+	if len(all) != 1 || all[0].Identity != p.ID || len(bare) != 1 || bare[0] != cmd.Process.Pid {
+		t.Errorf("found %+v, bare %d", all, bare)
+	}
+	if all := Orphans(s.StateDir); len(all) != 1 || all[0].Identity != p.ID {
+		t.Errorf("found %+v", all)
+	}
+}
+
 // TestStranger: a number alone is not an identity.
 func TestStranger(t *testing.T) {
 	s, _ := spec(t, "exec sleep 1000")
