@@ -182,6 +182,9 @@ func (s *supervisor) stop(line int) {
 	if err := r.process.Stop(s.Config.StopGrace); err != nil {
 		s.Log.Error("a release cannot be asked to stop", "version", r.Version, "pid", r.process.ID.PID, "error", err)
 	}
+	if s.hurried { // both signals had come before the first was looked at
+		r.process.Kill()
+	}
 }
 
 // killAll ends all processes that were asked to.

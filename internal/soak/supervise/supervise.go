@@ -64,6 +64,7 @@ type supervisor struct {
 	// notBeforeMS, closing, abandon and endNow are those of decide.World.
 	notBeforeMS              uint64
 	closing, abandon, endNow bool
+	hurried                  bool  // what is stopped gets no grace
 	writeError               error // why the ledger cannot be written, nil if it can
 	recordsError             error // the same of the records
 
@@ -238,7 +239,7 @@ func (s *supervisor) loop(ctx context.Context) {
 			s.Log.Info("stopping the release, and then the supervisor", "grace", s.Config.StopGrace.String())
 			s.closing = true
 		case <-hurry:
-			hurry = nil
+			hurry, s.hurried = nil, true
 			s.Log.Warn("killing what has not stopped yet")
 			s.killAll()
 		}

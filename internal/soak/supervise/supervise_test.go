@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -218,6 +219,37 @@ func refuses(t *testing.T, text string, line int) {
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != text {
 		t.Errorf("the ledger was changed: %q, %v", now, err)
+	}
+}
+
+// TestBothSignalsAtOnce: a second signal that is looked at before the first is not
+// lost.
+func TestBothSignalsAtOnce(t *testing.T) {
+	for range 5 { // which is looked at first is left to chance
+		c := service(t)
+		c.StopGrace = time.Hour
+		c.Command = []string{"sh", "-c", "trap '' TERM; while :; do sleep 1000; done"}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		hurry := make(chan struct{})
+		close(hurry)
+		o := options(c)
+		o.Hurry = hurry
+		ended := make(chan error, 1)
+		go func() { ended <- Run(ctx, o) }()
+		late := time.NewTimer(30 * time.Second)
+		select {
+		case err := <-ended:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-late.C:
+			for _, o := range process.Orphans(c.StateDir) {
+				_ = syscall.Kill(-o.PID, syscall.SIGKILL)
+			}
+			t.Fatal("it waits for the grace")
+		}
+		late.Stop()
 	}
 }
 
