@@ -297,7 +297,8 @@ var table = map[string]rule{
 	"internal/soak/readiness": {
 		layer: 2,
 		imports: because{
-			"internal/soak/config": "it says how to ask a release",
+			"internal/soak/config":  "it says how to ask a release",
+			"golang.org/x/sys/unix": "waitid(2), to sweep up behind a program before its number is free",
 		},
 	},
 
