@@ -49,6 +49,8 @@ func unreachable(s streams, configPath string, err error) int {
 	switch {
 	case errors.Is(err, control.ErrNobody):
 		return s.fail(exitRefused, fmt.Errorf("no supervisor is running for %s: start it with soak run %s", configPath, configPath))
+	case errors.Is(err, control.ErrCut):
+		return s.fail(exitFailed, fmt.Errorf("%w; what was begun goes on, see soak status %s", err, configPath))
 	case errors.Is(err, context.Canceled):
 		return s.fail(exitFailed, fmt.Errorf("no longer waiting; what was begun goes on, see soak status %s", configPath))
 	}

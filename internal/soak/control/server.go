@@ -22,7 +22,8 @@ const (
 )
 
 // Handler answers a request: with send, as often as it likes, and at the end with the
-// result. It ends soon after ctx is done or send has failed. It is called by several
+// result. It ends soon after ctx is done or send has failed; the zero Result says that
+// there is none, and the client finds the connection broken. It is called by several
 // goroutines at a time.
 type Handler func(ctx context.Context, q Request, send func(Reply) error) Result
 
@@ -108,8 +109,9 @@ func answer(ctx context.Context, c net.Conn, h Handler) {
 		_, _ = in.ReadByte()
 		cancel()
 	})
-	result := h(ctx, q, send)
-	_ = send(Reply{Result: &result})
+	if result := h(ctx, q, send); result != (Result{}) {
+		_ = send(Reply{Result: &result}) // it may be gone
+	}
 	c.Close()
 	watched.Wait()
 }

@@ -200,23 +200,31 @@ func (s *supervisor) brake(q control.Request) beginning {
 	return beginning{f: s.follow(), past: entries}
 }
 
-// follow hands updates on until one of them brings the result.
+// follow hands updates on until one of them brings the result. When the supervisor
+// ends, what it has done to its last line is still handed on; without a result then,
+// there is none: a successor has it.
 func follow(ctx context.Context, f *follower, send func(control.Reply) error, result func(control.Reply) *control.Result) control.Result {
 	for {
+		var r control.Reply
+		ok := true
 		select {
+		case r, ok = <-f.updates:
 		case <-ctx.Done():
-			return control.Result{Message: errEnding.Error()}
-		case r, ok := <-f.updates:
-			if !ok {
-				return control.Result{Message: "this client did not read fast enough: see soak status"}
-			}
-			if end := result(r); end != nil {
-				_ = send(r) // the result follows, and fails if this does
-				return *end
-			}
-			if send(r) != nil {
+			select {
+			case r, ok = <-f.updates:
+			default:
 				return control.Result{}
 			}
+		}
+		if !ok {
+			return control.Result{Message: "this client did not read fast enough: see soak status"}
+		}
+		if end := result(r); end != nil {
+			_ = send(r) // the result follows, and fails if this does
+			return *end
+		}
+		if send(r) != nil {
+			return control.Result{}
 		}
 	}
 }

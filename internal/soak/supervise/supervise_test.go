@@ -123,17 +123,12 @@ func TestRun(t *testing.T) {
 	defer cancel()
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, options(c)) }()
-	socket := filepath.Join(c.StateDir, config.SocketName)
 	ask := func(q control.Request) control.Result {
-		for start := time.Now(); ; {
-			r, err := control.Ask(context.Background(), socket, q, func(control.Reply) {})
-			if err == nil {
-				return r
-			}
-			if !errors.Is(err, control.ErrNobody) || time.Since(start) > 30*time.Second {
-				t.Fatal(err)
-			}
+		r, err := askPatiently(c, q, func(control.Reply) {})
+		if err != nil {
+			t.Fatal(err)
 		}
+		return r
 	}
 	for _, step := range []struct {
 		q    control.Request
@@ -219,6 +214,49 @@ func refuses(t *testing.T, text string, line int) {
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != text {
 		t.Errorf("the ledger was changed: %q, %v", now, err)
+	}
+}
+
+// TestFollowersOfAStop: a client whose deploy is over with its supervisor is told so; one
+// whose window goes on finds the connection cut, and asks the successor.
+func TestFollowersOfAStop(t *testing.T) {
+	for _, c := range []struct {
+		probe   string // of v2
+		stopAt  func(control.Reply) bool
+		message string // "" is none
+	}{
+		{"true", func(r control.Reply) bool { return r.Entry != nil && r.Entry.Kind == probation.EntryPromoted }, ""},
+		{"false", func(r control.Reply) bool { return r.Status != nil && r.Status.Starting == "v2" },
+			"v2 is not deployed: the supervisor was stopped, or the machine started again, while it was being started"},
+	} {
+		s := service(t)
+		s.Window = time.Hour
+		s.Readiness.Command = []string{"sh", "-c", "test {version} = v1 || " + c.probe}
+		ctx, stop := context.WithCancel(context.Background())
+		ended := make(chan error, 1)
+		go func() { ended <- Run(ctx, options(s)) }()
+		r, err := askPatiently(s, control.Request{Do: control.DoDeploy, Version: "v2"}, func(r control.Reply) {
+			if c.stopAt(r) {
+				stop()
+			}
+		})
+		if r.OK || r.Message != c.message || errors.Is(err, control.ErrCut) != (c.message == "") {
+			t.Errorf("probe %s: %+v, %v", c.probe, r, err)
+		}
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// askPatiently asks a supervisor that may not have begun to listen.
+func askPatiently(c *config.Config, q control.Request, each func(control.Reply)) (control.Result, error) {
+	for start := time.Now(); ; {
+		r, err := control.Ask(context.Background(), filepath.Join(c.StateDir, config.SocketName), q, each)
+		if !errors.Is(err, control.ErrNobody) || time.Since(start) > 30*time.Second {
+			return r, err
+		}
 	}
 }
 
