@@ -206,7 +206,7 @@ func (s *supervisor) brake(q control.Request) beginning {
 func follow(ctx context.Context, f *follower, send func(control.Reply) error, result func(control.Reply) *control.Result) control.Result {
 	for {
 		var r control.Reply
-		ok := true
+		var ok bool
 		select {
 		case r, ok = <-f.updates:
 		case <-ctx.Done():
