@@ -3,7 +3,8 @@
 //
 // Guarantees: the first change after a quiet period is compiled at once, those of a burst
 // at least a gap apart, always from the newest state; a compile whose result is equal to
-// the one before uses up no generation number; counters, balancing state and parsed
+// the one before uses up no generation number and holds up the next for ten times as long
+// as it took, a gap at most; counters, balancing state and parsed
 // certificates of the kept generations are carried over; when Done hears of a compile,
 // what came of it is in effect, as far as a pin allows.
 //
@@ -116,7 +117,11 @@ func (r *Rebuild) Run(ctx context.Context) {
 		if r.options.Done != nil {
 			r.options.Done(result)
 		}
-		holdoff.Ended(time.Now())
+		if result.New {
+			holdoff.Ended(time.Now())
+		} else { // the Service that comes before its Ingress must not hold that up
+			holdoff.Looked(time.Now(), result.Took)
+		}
 	}
 }
 

@@ -37,6 +37,18 @@ func TestHoldoff(t *testing.T) {
 	}
 }
 
+// A look that found nothing to do costs ten times what it took, the gap at most.
+func TestHoldoffLooked(t *testing.T) {
+	now := time.Unix(1_000_000, 0)
+	for _, c := range []struct{ took, want time.Duration }{{0, 0}, {ms, 10 * ms}, {time.Second, 100 * ms}} {
+		h := pace.Holdoff{Gap: 100 * ms}
+		h.Looked(now, c.took)
+		if got := h.Wait(now); got != c.want {
+			t.Errorf("a look of %v: wait %v, want %v", c.took, got, c.want)
+		}
+	}
+}
+
 // A bucket is asked at these times; each time that it says 0 one is taken.
 func TestBucket(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
