@@ -75,11 +75,13 @@ func (d *decoder) release(o strictyaml.Object) {
 	if strings.Contains(d.out.Dir, "{port}") {
 		o.Report(o.At("dir"), "dir has {port} in it: only {version} has a meaning there")
 	}
+	misspelt(o, o.At("dir"), "dir", d.out.Dir)
 	for _, p := range o.Pairs("env") {
 		if p.Key == "" || strings.ContainsAny(p.Key, "=\x00") || strings.ContainsRune(p.Text, 0) {
 			o.Report(p.Line, "env: %q is no name of a variable, or its value has a zero byte", p.Key)
 			continue
 		}
+		misspelt(o, p.Line, "env", p.Text)
 		d.out.Env = append(d.out.Env, p.Key+"="+p.Text)
 	}
 	if out := o.Text("outputDir"); out != "" {
@@ -117,6 +119,7 @@ func (d *decoder) command(o strictyaml.Object, key, advice string) []string {
 		if strings.ContainsRune(w, 0) {
 			o.Report(o.At(key), "%s%s has a zero byte in %q", o.Prefix, key, w)
 		}
+		misspelt(o, o.At(key), o.Prefix+key, w)
 	}
 	if !filepath.IsAbs(words[0]) && strings.Contains(words[0], "/") {
 		words[0] = filepath.Join(d.out.Dir, words[0])

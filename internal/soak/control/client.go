@@ -24,6 +24,8 @@ func Ask(ctx context.Context, socket string, q Request, each func(Reply)) (Resul
 	switch {
 	case errors.Is(err, syscall.ENOENT), errors.Is(err, syscall.ECONNREFUSED):
 		return Result{}, ErrNobody
+	case errors.Is(err, syscall.EACCES):
+		return Result{}, fmt.Errorf("connect to the supervisor: %w: run this as the user that runs it, or as root", err)
 	case err != nil:
 		return Result{}, fmt.Errorf("connect to the supervisor: %w", err)
 	}

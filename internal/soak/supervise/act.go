@@ -106,7 +106,7 @@ func (s *supervisor) watch(r *running) {
 			if ready {
 				s.post(func() { s.ready(r) })
 			} else if last != nil {
-				s.Log.Info("was not ready", "version", r.Version, "line", r.Line, "last", last)
+				s.Log.Warn("was not ready", "version", r.Version, "line", r.Line, "last", last)
 			}
 		}()
 	} else {

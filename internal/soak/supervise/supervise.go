@@ -373,9 +373,19 @@ func (s *supervisor) write(e probation.Entry) error {
 	}
 	s.book = book
 	s.writableAgain()
-	s.Log.Info("ledger", "line", book.Lines, "entry", e.String())
+	s.Log.Log(context.Background(), level(e), "ledger", "line", book.Lines, "entry", e.String())
 	s.settle(e)
 	return nil
+}
+
+// level is that of an entry in the log: what went wrong with a release is a warning.
+func level(e probation.Entry) slog.Level {
+	switch e.Kind {
+	case probation.EntryRolledBack, probation.EntryReadinessFailed, probation.EntryRestarting,
+		probation.EntryRestarted, probation.EntryRestartedPostSoak:
+		return slog.LevelWarn
+	}
+	return slog.LevelInfo
 }
 
 // writable looks again, after a failure, whether the ledger could be written now: the
