@@ -114,6 +114,7 @@ var table = map[string]rule{
 	"internal/soak/config": {
 		layer: 1, kernel: true,
 		imports: because{
+			"internal/nearest":    "a misspelt placeholder is answered with the one that was meant",
 			"internal/strictyaml": "it reads the file, and finds what is wrong with its form",
 			"go.yaml.in/yaml/v3":  "the sections of the file are read from their nodes",
 		},
