@@ -198,6 +198,7 @@ func TestWarnings(t *testing.T) {
 	r.stop()
 	r = p.run("pod-2", p.account(), nil)
 	r.leads()
+	r.serves(2)             // or c would be part of its first generation
 	p.create("c", "c.test") // told after what stood before was
 	eventually(t, "a third", func() bool { return len(p.events(p.name, "ServiceUnresolved")) == 3 })
 	p.shows("c", "192.0.2.1", "2")

@@ -20,6 +20,8 @@ const (
 	// trailEvery.
 	trailBurst = 30
 	trailEvery = 2 * time.Second
+	// laterEvery is the time between two looks at who leads while something waits for it.
+	laterEvery = 5 * time.Second
 	// trailLength is how many wait at most; beyond it the oldest are counted only.
 	trailLength = 64
 )
@@ -110,7 +112,7 @@ func (t *trail) next(now time.Time, applied verdict) (w waiting, wait time.Durat
 			return w, 0, true
 		}
 	}
-	return w, 0, false
+	return waiting{}, laterEvery, false
 }
 
 // drop forgets the changes that another replica tells of.

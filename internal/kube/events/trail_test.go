@@ -139,3 +139,16 @@ func TestTrailBack(t *testing.T) {
 		t.Errorf("%v, want %v", again, w)
 	}
 }
+
+// TestWaitsForALeader: while it is not known who leads, what was applied waits and is looked at
+// again, since a Lease that is renewed late is no news.
+func TestWaitsForALeader(t *testing.T) {
+	tr := newTrail("pod-a")
+	tr.add(config(1), start)
+	if got, wait := take(tr, 0, later); got != nil || wait != laterEvery {
+		t.Errorf("%v, wait %v", got, wait)
+	}
+	if got, wait := take(tr, laterEvery, told); len(got) != 1 || wait != 0 {
+		t.Errorf("%v, wait %v", got, wait)
+	}
+}

@@ -59,7 +59,8 @@ type Options struct {
 	Lease types.NamespacedName
 	// Identity is this replica. No two that run at a time have the same. Required.
 	Identity string
-	// Changed is called after State changed, on any goroutine. nil = nothing to do.
+	// Changed is called after State changed, on any goroutine, but for a Lease that runs
+	// out or is renewed late. nil = nothing to do.
 	Changed func()
 	// Log takes what there is to say. Required.
 	Log *slog.Logger
@@ -84,15 +85,20 @@ func New(o Options) *Leader {
 	}}
 }
 
-// State is what is known of who leads.
-func (l *Leader) State() State { return State(l.state.Load()) }
-
-// Valid reports whether this replica leads, and has renewed its Lease recently enough that
-// nobody else can. Ask it before each write. Counted from when the renewal was sent: the
-// others count from when they saw it, which is later.
-func (l *Leader) Valid() bool {
-	return l.State() == Leading && time.Since(l.lock.sent()) < renewDeadline
+// State is what is known of who leads. A leader that has not renewed its Lease recently
+// enough is undecided: somebody else may have it.
+func (l *Leader) State() State {
+	s := State(l.state.Load())
+	// Counted from when the renewal was sent: the others count from when they saw it, which
+	// is later.
+	if s == Leading && time.Since(l.lock.sent()) >= renewDeadline {
+		return Undecided
+	}
+	return s
 }
+
+// Valid reports whether this replica leads, and nobody else can. Ask it before each write.
+func (l *Leader) Valid() bool { return l.State() == Leading }
 
 // Run competes until ctx is done. While this replica leads it runs work, whose context
 // ends when that is over; it returns after work has, and may run it again. It may be
@@ -146,7 +152,7 @@ func (l *Leader) term(ctx context.Context, work func(ctx context.Context)) (held
 	over = true
 	mu.Unlock()
 	working.Wait()
-	if l.State() == Leading {
+	if State(l.state.Load()) == Leading {
 		l.become(Undecided, "not leading any more", "lease", l.options.Lease.String())
 	}
 	return held

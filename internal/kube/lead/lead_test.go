@@ -28,6 +28,7 @@ type leases struct {
 
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
+	deaf  bool // no renewal gets through
 }
 
 func (l *leases) Leases(string) client.LeaseInterface { return l }
@@ -48,6 +49,9 @@ func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, _ meta
 func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.deaf {
+		return nil, apierrors.NewServiceUnavailable("deaf")
+	}
 	l.lease = lease.DeepCopy()
 	return lease, nil
 }
@@ -111,5 +115,26 @@ func TestChanged(t *testing.T) {
 		synctest.Wait()
 		b.expect(t, "after the other went", lead.Following, lead.Leading)
 		b.stop()
+	})
+}
+
+// TestHalted: a leader whose Lease is not renewed in time is none any more, even before it has
+// had the time to notice, and its work is over before another may begin.
+func TestHalted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server leases
+		a := compete(t, &server, "a")
+		synctest.Wait()
+		server.mu.Lock()
+		server.deaf = true
+		server.mu.Unlock()
+		<-time.After(10 * time.Second)
+		if s := a.leader.State(); s != lead.Undecided || a.leader.Valid() {
+			t.Errorf("%v ten seconds after the last renewal", s)
+		}
+		<-time.After(4 * time.Second)
+		synctest.Wait()
+		a.expect(t, "before the Lease runs out", lead.Leading, lead.Undecided)
+		a.stop()
 	})
 }
