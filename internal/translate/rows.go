@@ -118,7 +118,7 @@ var rows = []row{
 	}, parseText, func(s *settings) *string { return &s.promote.Status }),
 	field(row{
 		key: ownPrefix + "observed-generation", form: "written by the controller",
-		doc: "the generation that first served the Ingress as it is",
+		doc: "the first generation that has the Ingress as it is, once it serves",
 	}, parseText, func(s *settings) *string { return new(string) }),
 }
 
