@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/mirror"
 	"ramjet.dev/ingress/internal/route"
 	"ramjet.dev/ingress/internal/upstream"
 )
@@ -43,7 +44,7 @@ type exchange struct {
 	tried   []*route.Endpoint
 	// retried is set once the request was repeated after it had reached an endpoint.
 	retried bool
-	shadow  *shadow
+	shadow  *mirror.Draft
 	query   engine.Request
 	resp    response
 	// stopWatch ends the watch of an HTTP/2 stream; HTTP/1 has the gate's.
@@ -100,7 +101,7 @@ func (x *exchange) finish() {
 		x.describe()
 		x.e.options.Done(&x.rec)
 	}
-	x.shadow.end()
+	x.shadow.End()
 	clear(x.tried)
 	*x = exchange{tried: x.tried[:0], resp: x.resp.memory()}
 	exchanges.Put(x)

@@ -47,7 +47,7 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	if n > 0 || err == io.EOF {
 		b.taken.Store(true)
 		b.x.bytesIn.Add(int64(n))
-		b.x.shadow.add(p[:n], err == io.EOF)
+		b.x.shadow.Add(p[:n], err == io.EOF)
 	}
 	switch {
 	case err == io.EOF:

@@ -157,7 +157,7 @@ func (w *bodyWriter) flush() error {
 	if err := rc.Flush(); err != nil {
 		return &clientError{err}
 	}
-	w.x.shadow.release()
+	w.x.shadow.Release()
 	if w.x.r.ProtoMajor != 1 && w.x.bodyUnread() {
 		// This response may be silent for as long as the upload moves.
 		w.deadline = deadline.Lazy{}

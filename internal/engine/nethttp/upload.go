@@ -233,7 +233,7 @@ func (u *upload) copy() error {
 		} else if err != nil {
 			return &readError{err}
 		}
-		u.x.shadow.add((*buf)[chunkHead:chunkHead+n], ended)
+		u.x.shadow.Add((*buf)[chunkHead:chunkHead+n], ended)
 		if n > 0 {
 			if err := u.write(*buf, n, chunked); err != nil {
 				return err

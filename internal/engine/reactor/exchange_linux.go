@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"ramjet.dev/ingress/internal/engine"
+	"ramjet.dev/ingress/internal/engine/mirror"
 	"ramjet.dev/ingress/internal/http1"
 	"ramjet.dev/ingress/internal/route"
 )
@@ -30,7 +31,7 @@ type exchange struct {
 	headBy  int64  // when the head that has begun must be whole; 0 = none has begun
 	asked   asked
 	body    bool // there is one
-	shadow  *shadow
+	shadow  *mirror.Draft
 
 	// The way upstream.
 	up       *upconn
@@ -165,7 +166,7 @@ func (x *exchange) start(n int) {
 	}
 	x.upload.head = x.head.append(l.small()[:0])
 	x.rec.RequestID = x.head.requestID
-	x.shadow.headed(&x.head)
+	x.headShadow()
 	x.attempt()
 }
 

@@ -15,7 +15,7 @@ func (x *exchange) book() {
 		x.describe()
 		e.options.Done(&x.rec)
 	}
-	x.shadow.end()
+	x.shadow.End()
 	l.inflight--
 	if l.draining {
 		l.settle()

@@ -66,7 +66,7 @@ func (x *exchange) pumpResponse() (more bool) {
 			return false
 		}
 		if x.state == xRelaying {
-			x.shadow.release()
+			x.shadow.Release()
 			more = x.relay()
 		} else {
 			more = x.readAnswer()

@@ -9,16 +9,6 @@ import (
 	"ramjet.dev/ingress/internal/engine/mirror"
 )
 
-// shadow is the copy of a request in the making: see nethttp's. All of it belongs to
-// the loop. A nil shadow makes no copy.
-type shadow struct {
-	e     *Engine
-	copy  *mirror.Copy
-	whole bool // the body has ended
-	free  bool // the answer is on its way: the copy may be sent
-	over  bool // sent, or given up
-}
-
 // startShadow begins a copy if the route has a mirror that samples this request. A copy
 // of a copy is not made: a mirror may lead back here.
 func (x *exchange) startShadow() {
@@ -39,24 +29,24 @@ func (x *exchange) startShadow() {
 	if ep == nil {
 		return
 	}
-	x.shadow = &shadow{e: e, whole: !x.body, copy: &mirror.Copy{
+	x.shadow = e.mirrors.Draft(&mirror.Copy{
 		Mirror:   m,
 		Endpoint: ep,
 		Method:   string(x.req.Method),
 		Target:   strings.Clone(x.rec.Plan.Target),
 		Host:     strings.Clone(x.rec.Plan.Authority),
-	}}
+	}, !x.body, most)
 }
 
-// headed gives the copy the fields that go upstream, and lets it go at once if the
+// headShadow gives the copy the fields that go upstream, and lets it go at once if the
 // answer may be on its way for hours.
-func (s *shadow) headed(u *upstreamHead) {
-	if s == nil {
+func (x *exchange) headShadow() {
+	if x.shadow == nil {
 		return
 	}
-	s.copy.Header = u.header()
-	if u.asked.upgrade != "" {
-		s.release()
+	x.shadow.SetHeader(x.head.header())
+	if x.head.asked.upgrade != "" {
+		x.shadow.Release()
 	}
 }
 
@@ -76,55 +66,4 @@ func (u *upstreamHead) header() http.Header {
 		h[name] = append(h[name], value)
 	}
 	return h
-}
-
-// add keeps a piece of the body; last is its end.
-func (s *shadow) add(piece []byte, last bool) {
-	if s == nil || s.over {
-		return
-	}
-	switch {
-	case int64(len(s.copy.Body)+len(piece)) > s.e.options.MirrorMaxBody && len(piece) > 0:
-		s.e.metrics.MirrorSkipped.Inc()
-		s.drop()
-	case !s.e.mirrors.Reserve(len(piece)):
-		s.e.metrics.MirrorDropped.Inc()
-		s.drop()
-	default:
-		s.copy.Body = append(s.copy.Body, piece...)
-		s.whole = last
-		s.offer()
-	}
-}
-
-// release lets the copy be sent as soon as it is whole.
-func (s *shadow) release() {
-	if s != nil {
-		s.free = true
-		s.offer()
-	}
-}
-
-// end sends the copy, or gives it up when the request ended before its body did.
-func (s *shadow) end() {
-	if s != nil {
-		s.release()
-		s.drop()
-	}
-}
-
-func (s *shadow) offer() {
-	if s.whole && s.free && !s.over {
-		s.over = true
-		s.e.mirrors.Offer(s.copy)
-	}
-}
-
-func (s *shadow) drop() {
-	if s.over {
-		return
-	}
-	s.over = true
-	s.e.mirrors.Release(len(s.copy.Body))
-	s.copy = nil
 }

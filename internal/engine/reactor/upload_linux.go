@@ -182,12 +182,12 @@ func (u *upload) codedPiece() []byte {
 		from.start += n
 		b = appendChunk(b, data)
 		x.rec.BytesIn += int64(len(data))
-		x.shadow.add(data, false)
+		x.shadow.Add(data, false)
 	}
 	if x.chunked.Done() {
 		u.taken = true
 		b = u.appendEnd(b)
-		x.shadow.add(nil, true)
+		x.shadow.Add(nil, true)
 	}
 	u.bodyTaken = true
 	u.coded, u.gone = b, 0
@@ -224,7 +224,7 @@ func (u *upload) account(n, head int) {
 		x.rec.BytesIn += int64(n)
 		u.left -= int64(n)
 		u.taken = u.left == 0
-		x.shadow.add(from.b[from.start:from.start+n], u.taken)
+		x.shadow.Add(from.b[from.start:from.start+n], u.taken)
 		from.start += n
 	}
 }
