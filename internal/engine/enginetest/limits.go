@@ -169,12 +169,13 @@ func maxHeader(n int) func(*engine.Options) {
 func lowerLimit(t *T) {
 	o := NewOrigin(t, responseWithHead)
 	p := t.Start(Setup{Spec: o.Spec(), Change: maxHeader(4 * kib)})
+	// The first exchange of an engine counts as much as one in memory that was used before.
+	for _, c := range []struct{ size, want int }{{4*kib + 1, 502}, {4 * kib, 200}, {4*kib + 1, 502}} {
+		if a := p.Dial().Do("GET", fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n\r\n", c.size)); a.Status != c.want {
+			t.Errorf("a response head of %d bytes: got %d %q", c.size, a.Status, a.Body)
+		}
+	}
 	if a := p.Dial().Do("GET", headOf(4*kib+1)); a.Status != 431 {
 		t.Errorf("a request head above 4 KiB: got %d %q", a.Status, a.Body)
-	}
-	for size, want := range map[int]int{4 * kib: 200, 4*kib + 1: 502} {
-		if a := p.Dial().Do("GET", fmt.Sprintf("GET /%d HTTP/1.1\r\nHost: a.test\r\n\r\n", size)); a.Status != want {
-			t.Errorf("a response head of %d bytes: got %d %q", size, a.Status, a.Body)
-		}
 	}
 }

@@ -75,7 +75,8 @@ func (l *loop) takeExchange(c *conn) *exchange {
 	l.serial++
 	last := len(l.exchanges) - 1
 	if last < 0 {
-		return &exchange{c: c, loop: l, serial: l.serial, parser: http1.Parser{Limits: l.engine.limits}}
+		return &exchange{c: c, loop: l, serial: l.serial, parser: http1.Parser{Limits: l.engine.limits},
+			response: response{parser: http1.Parser{Limits: l.engine.limits}}}
 	}
 	x := l.exchanges[last]
 	l.exchanges[last] = nil
