@@ -154,15 +154,25 @@ func uploadMoves(t *T) {
 
 func uploadStops(t *T) {
 	p := t.Start(with(shortIdle, NewOrigin(t, func(e *Exchange) error {
-		io.CopyN(io.Discard, e.In, 3)
-		return e.Gone()
+		_, err := io.Copy(io.Discard, e.In) // until the proxy breaks off
+		return err
 	})))
 	const want = "408 Request Timeout: the request body stopped arriving\n"
-	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
-		c := dial()
-		a := c.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 21\r\n\r\nxyz")
-		if a.Status != 408 || a.Body != want || !a.Close || !c.Closed() {
-			t.Errorf("%s: got %+v", say, a)
+	stops := map[string]string{
+		"in a body with a length": "Content-Length: 21\r\n\r\nxyz",
+		"in a chunk":              "Transfer-Encoding: chunked\r\n\r\n5\r\nxyz",
+		"in a chunk line":         "Transfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n1",
+		"behind a chunk":          "Transfer-Encoding: chunked\r\n\r\n3\r\nxyz",
+		"in the trailer section":  "Transfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\nX-A: 1\r\nX-B",
+		"before the last line":    "Transfer-Encoding: chunked\r\n\r\n3\r\nxyz\r\n0\r\nX-A: 1\r\n",
+	}
+	for where, body := range stops {
+		for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
+			c := dial()
+			a := c.Do("POST", "POST / HTTP/1.1\r\nHost: a.test\r\n"+body)
+			if a.Status != 408 || a.Body != want || !a.Close || !c.Closed() {
+				t.Errorf("%s, %s: got %+v", where, say, a)
+			}
 		}
 	}
 	h := p.DialH2(0)
@@ -171,7 +181,7 @@ func uploadStops(t *T) {
 	if a := h.answer(s); a.status() != "408" || a.body != want {
 		t.Errorf("HTTP/2: got %+v", a)
 	}
-	for n := range 3 {
+	for n := range 2*len(stops) + 1 {
 		if r := p.Record(n + 1); r.Status != 408 {
 			t.Errorf("record %d: status %d", n+1, r.Status)
 		}

@@ -35,8 +35,9 @@ type gate struct {
 	pending  []byte // read but not delivered: cleared bytes, then others
 	cleared  int
 	refusal  *refusedError
-	answered bool // the refusal was written
-	began    bool // a head was read
+	answered bool  // the refusal was written
+	broke    error // what ended the body under way: see exchange.readBody
+	began    bool  // a head was read
 	// headBy is when the head that has begun to arrive must be whole; zero when
 	// none has, or net/http does not wait for it yet.
 	headBy time.Time
@@ -115,6 +116,14 @@ func refuse(err error) *refusedError {
 
 // Read delivers bytes of requests that were found sound.
 func (g *gate) Read(p []byte) (int, error) {
+	n, err := g.read(p)
+	if err != nil && g.state != gateHead {
+		g.broke = err
+	}
+	return n, err
+}
+
+func (g *gate) read(p []byte) (int, error) {
 	if g.state == gateOpen && len(g.pending) == 0 {
 		return g.conn.Read(p)
 	}

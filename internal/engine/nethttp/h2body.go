@@ -43,7 +43,7 @@ func (b *streamBody) Read(p []byte) (int, error) {
 	if b.over || b.idle.fired.Load() {
 		return 0, errOver
 	}
-	n, err := b.x.r.Body.Read(p)
+	n, err := b.x.readBody(p)
 	if n > 0 || err == io.EOF {
 		b.taken.Store(true)
 		b.x.bytesIn.Add(int64(n))

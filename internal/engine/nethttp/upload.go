@@ -230,8 +230,6 @@ func (u *upload) copy() error {
 		ended := err == io.EOF || !chunked && sent == length
 		if ended {
 			u.x.allRead.Store(true)
-		} else if err != nil {
-			return &readError{err}
 		}
 		u.x.shadow.Add((*buf)[chunkHead:chunkHead+n], ended)
 		if n > 0 {
@@ -240,8 +238,11 @@ func (u *upload) copy() error {
 			}
 			u.sent()
 		}
-		if ended {
+		switch {
+		case ended:
 			return u.finish(chunked)
+		case err != nil: // what came before it has gone upstream
+			return &readError{err}
 		}
 		if n == len(*buf)-chunkHead-chunkTail && len(*buf) == upstream.Small {
 			upstream.PutBuffer(buf)
@@ -254,7 +255,20 @@ func (u *upload) read(p []byte) (int, error) {
 	if u.x.r.ProtoMajor != 1 {
 		u.readWithin()
 	}
-	return u.x.r.Body.Read(p)
+	return u.x.readBody(p)
+}
+
+// readBody reads the client's body. Its error is the gate's where the gate has one:
+// net/http has other words for an error in the middle of a trailer section, and
+// nothing in them says whether the client went away, stalled or sent nonsense.
+func (x *exchange) readBody(p []byte) (int, error) {
+	n, err := x.r.Body.Read(p)
+	if err != nil && err != io.EOF && x.r.ProtoMajor == 1 && x.client.gate != nil {
+		if broke := x.client.gate.broke; broke != nil {
+			err = broke
+		}
+	}
+	return n, err
 }
 
 // write sends n bytes that lie in buf behind chunkHead.
