@@ -93,8 +93,12 @@ func (p *progress) say(line string) {
 func (p *progress) status(st control.Status) {
 	starting := st.Starting == p.version && !p.known
 	p.mu.Lock()
+	broken := st.LedgerError != "" && st.LedgerError != p.last.LedgerError && st.Starting != p.version
 	p.last, p.at, p.known = st, time.Now(), true
 	p.mu.Unlock()
+	if broken {
+		p.say("what happens from here is judged when the ledger can be written again: " + st.LedgerError)
+	}
 	if starting {
 		p.say(p.version + " is being started")
 	}

@@ -13,7 +13,7 @@ const (
 	hasMax            // Policy.MaxRestarts
 	hasReason         //
 	hasRestarts       //
-	hasRollback       // exits_in_window, from, to
+	hasRollback       // exits_in_window, from, now if it is set, to
 	hasWindow         // Policy.SoakMS
 )
 
@@ -51,6 +51,9 @@ func (e Entry) AppendJSON(b []byte) []byte {
 	}
 	if has&hasMax != 0 {
 		b = appendNumber(b, `,"max":`, e.Policy.MaxRestarts)
+	}
+	if has&hasRollback != 0 && e.Now {
+		b = append(b, `,"now":true`...)
 	}
 	if has&hasReason != 0 {
 		b = appendString(b, `,"reason":`, string(e.Reason))

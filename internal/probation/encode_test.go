@@ -29,7 +29,7 @@ func TestEntriesToTheByte(t *testing.T) {
 // that it has survive writing and reading.
 func TestKeysAreSorted(t *testing.T) {
 	for kind := range fields {
-		e := Entry{Kind: kind, TS: 1, Version: "v", Reason: "r", To: "t", Attempt: 2, Restarts: 3, Exits: 4, Policy: Policy{SoakMS: 5, MaxRestarts: 6}}
+		e := Entry{Kind: kind, TS: 1, Version: "v", Reason: "r", To: "t", Attempt: 2, Restarts: 3, Exits: 4, Now: true, Policy: Policy{SoakMS: 5, MaxRestarts: 6}}
 		var any map[string]any
 		d := json.NewDecoder(strings.NewReader(e.String()))
 		d.UseNumber()

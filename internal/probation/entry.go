@@ -44,6 +44,12 @@ const (
 	EntryResumed EntryKind = "resumed"
 )
 
+// Known reports whether an entry is one of those above, and not of a newer program.
+func (k EntryKind) Known() bool {
+	_, known := fields[k]
+	return known
+}
+
 // note reports whether an entry is one of the supervisor's own, which tells what was
 // done and decides nothing.
 func (k EntryKind) note() bool { return k == EntryStopped || k == EntryResumed }
@@ -69,6 +75,7 @@ type Entry struct {
 	To       string // rolled_back: the release that is current from now on
 	Attempt  uint64 // restarting: the how manieth restart in this window
 	Restarts uint64 // confirmed: how many there were
+	Now      bool   // rolled_back: stop Version without waiting until To is ready
 	Exits    uint64 // rolled_back: exits in the window that it ends, 0 if none was open
 	Policy   Policy // promoted, rolled_back: of the last window; restarting: its MaxRestarts only
 }

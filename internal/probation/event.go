@@ -38,6 +38,7 @@ type Event struct {
 	Kind    EventKind
 	Version string
 	Reason  Reason // of ReadinessFailed and Abandoned
+	Now     bool   // of Operator: what serves is not to serve on until the other one is ready
 }
 
 // Reason is one fixed word that says why.
@@ -48,6 +49,7 @@ const (
 	ReasonBudget     Reason = "restart_budget_exceeded" // rolled_back: one exit more than the budget has
 	ReasonOperator   Reason = "operator"                // rolled_back, deploy_abandoned: somebody wanted it
 	ReasonSupervisor Reason = "supervisor_restarted"    // deploy_abandoned: nobody waits for it any more
+	ReasonLedger     Reason = "ledger_unwritable"       // deploy_abandoned: meanwhile nothing could be written
 
 	ReasonDeadline Reason = "deadline" // readiness_failed: it took too long
 	ReasonExited   Reason = "exited"   // readiness_failed: it died before it was ready

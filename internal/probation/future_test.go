@@ -70,3 +70,18 @@ func TestImpossibleEntries(t *testing.T) {
 		}
 	}
 }
+
+// TestErrorsForPeople: who edits a ledger knows nothing of Go.
+func TestErrorsForPeople(t *testing.T) {
+	for line, want := range map[string]string{
+		`{"event":"serving","ts":"3","version":"v1"}`: "no entry of a ledger: ts has the value string and must have a whole number from 0 to 18446744073709551615",
+		`{"event":"serving","ts":-1,"version":"v1"}`:  "no entry of a ledger: ts has the value number -1 and must have a whole number from 0 to 18446744073709551615",
+		`{"event":7,"ts":3,"version":"v1"}`:           "no entry of a ledger: event has the value number and must have a text",
+		`{"event":"serving","now":1,"ts":3}`:          "no entry of a ledger: now has the value number and must have true or false",
+		`["serving"]`:                                 "no entry of a ledger: the line is JSON, and not an object but a value of the kind array",
+	} {
+		if _, err := ParseEntry([]byte(line)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v\nwant %s", line, err, want)
+		}
+	}
+}

@@ -32,7 +32,9 @@ func (s *State) brake(out []Entry, e Event) []Entry {
 		return append(out, Entry{Kind: EntryRollbackRefused, TS: e.TS, Version: e.Version, Reason: refused})
 	}
 	out = s.giveUp(out, Event{TS: e.TS, Version: starting, Reason: ReasonOperator}, EntryAbandoned)
-	return append(out, s.rollBack(e.TS, to, ReasonOperator))
+	entry := s.rollBack(e.TS, to, ReasonOperator)
+	entry.Now = e.Now
+	return append(out, entry)
 }
 
 // target is the release to go back to when an operator names wanted, or none; or

@@ -135,8 +135,9 @@ func TestLive(t *testing.T) {
 				e.Version = rapid.SampledFrom([]string{s.Current, s.Candidate, s.LastGood, s.Starting}).Draw(t, "at hand")
 			}
 			if e.Kind == ReadinessFailed || e.Kind == Abandoned {
-				e.Reason = rapid.SampledFrom([]Reason{ReasonDeadline, ReasonExited, ReasonSupervisor}).Draw(t, "reason")
+				e.Reason = rapid.SampledFrom([]Reason{ReasonDeadline, ReasonExited, ReasonSupervisor, ReasonLedger}).Draw(t, "reason")
 			}
+			e.Now = rapid.Bool().Draw(t, "now")
 			next, entries := Step(s, e)
 			seen := s
 			for _, entry := range entries {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 )
 
 // ParseEntry reads one line of a ledger, without its newline. What a newer program
@@ -23,12 +24,13 @@ func ParseEntry(line []byte) (Entry, error) {
 		To       *string   `json:"to"`
 		Attempt  *uint64   `json:"attempt"`
 		Restarts *uint64   `json:"restarts"`
+		Now      bool      `json:"now"` // absent in most
 		Exits    *uint64   `json:"exits_in_window"`
 		Max      *uint64   `json:"max"`
 		WindowMS *uint64   `json:"window_ms"`
 	}
 	if err := json.Unmarshal(line, &in); err != nil {
-		return Entry{}, fmt.Errorf("no entry of a ledger: %w", err)
+		return Entry{}, fmt.Errorf("no entry of a ledger: %w", plain(err))
 	}
 	if in.Kind == "" || in.TS == nil {
 		return Entry{}, errors.New("no entry of a ledger: event or ts is missing")
@@ -39,6 +41,7 @@ func ParseEntry(line []byte) (Entry, error) {
 	take(&e.Version, in.Version, known, "version", &missing)
 	take(&e.Reason, in.Reason, has&hasReason != 0, "reason", &missing)
 	take(&e.To, in.To, has&hasRollback != 0, "to", &missing)
+	take(&e.Now, &in.Now, has&hasRollback != 0, "now", &missing)
 	take(&e.Exits, in.Exits, has&hasRollback != 0, "exits_in_window", &missing)
 	take(&e.Attempt, in.Attempt, has&hasAttempt != 0, "attempt", &missing)
 	take(&e.Restarts, in.Restarts, has&hasRestarts != 0, "restarts", &missing)
@@ -55,6 +58,25 @@ func ParseEntry(line []byte) (Entry, error) {
 		e.Version = *in.Version
 	}
 	return e, nil
+}
+
+// plain says what JSON would have been right where encoding/json names a type of Go.
+func plain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	if wrong.Field == "" {
+		return fmt.Errorf("the line is JSON, and not an object but a value of the kind %s", wrong.Value)
+	}
+	want := "a text"
+	switch wrong.Type.Kind() {
+	case reflect.Uint64:
+		want = "a whole number from 0 to 18446744073709551615"
+	case reflect.Bool:
+		want = "true or false"
+	}
+	return fmt.Errorf("%s has the value %s and must have %s", wrong.Field, wrong.Value, want)
 }
 
 // take sets a field to a member that its kind of entry has; missing becomes the name
@@ -79,7 +101,7 @@ var errForeign = errors.New("does not follow from the entries before it")
 // then returned as it was. Notes, and entries of a kind that is unknown, change
 // nothing: not even time passes with them, or the window would close unwritten.
 func Apply(s State, e Entry) (State, error) {
-	if _, known := fields[e.Kind]; !known || e.Kind.note() {
+	if !e.Kind.Known() || e.Kind.note() {
 		return s, nil
 	}
 	under := s
@@ -149,7 +171,7 @@ func (e Entry) cause() Event {
 	case EntryRolledBack:
 		event.Kind = Exited
 		if e.Reason == ReasonOperator {
-			event.Kind, event.Version = Operator, e.To
+			event.Kind, event.Version, event.Now = Operator, e.To, e.Now
 		}
 	case EntryRollbackRefused:
 		event.Kind = Operator

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"ramjet.dev/ingress/internal/probation"
 	"ramjet.dev/ingress/internal/soak/control"
 )
 
@@ -49,24 +50,27 @@ func (s *service) fill() {
 	}
 }
 
-// pad fills the last page of the ledger with lines that mean nothing, up to a few
-// bytes: a file system of pages has room in them when it is full.
-func (s *service) pad() {
+// pad fills the last page of the ledger with lines that mean nothing, up to so many
+// bytes: a file system of pages has room in them when it is full. It is for a ledger
+// that nobody has open.
+func (s *service) pad(leave int) {
 	s.t.Helper()
-	for {
-		info, err := os.Stat(s.ledgerPath())
-		if err != nil {
-			s.t.Fatal(err)
+	note := func(bytes int) {
+		const frame = len(`{"event":"note","ts":1,"version":""}` + "\n")
+		s.append(`{"event":"note","ts":1,"version":"` + strings.Repeat("x", bytes-frame) + `"}` + "\n")
+	}
+	info, err := os.Stat(s.ledgerPath())
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	const page = 4096
+	for left := 2*page - leave - int(info.Size()%page); left > 0; {
+		size := left
+		if left > 200 {
+			size = 100
 		}
-		left := 4096 - int(info.Size()%4096)
-		const least = len(`{"event":"note","ts":1,"version":""}`) + 1
-		switch {
-		case left < 2*least:
-			s.append(`{"event":"note","ts":1,"version":"` + strings.Repeat("x", left-least) + `"}` + "\n")
-			return
-		default:
-			s.append(`{"event":"note","ts":1,"version":""}` + "\n")
-		}
+		note(size)
+		left -= size
 	}
 }
 
@@ -78,7 +82,7 @@ func TestDiskFull(t *testing.T) {
 	s.run()
 	s.serves("v1")
 	s.kill() // to pad the ledger, which is for its owner alone
-	s.pad()
+	s.pad(0)
 	s.run()
 	before := s.serves("v1")
 	s.fill()
@@ -113,7 +117,7 @@ func TestDiskFull(t *testing.T) {
 	s.wants(0, "", "deploy", "--detach", s.config, "v3")
 	p := s.serves("v3")
 	s.kill()
-	s.pad()
+	s.pad(0)
 	s.run()
 	s.fill()
 	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
@@ -134,7 +138,7 @@ func TestDiskFull(t *testing.T) {
 	}
 	// A supervisor that is asked to stop on a full disk does.
 	s.kill()
-	s.pad()
+	s.pad(0)
 	s.run()
 	s.serves("v3")
 	s.fill()
@@ -142,6 +146,50 @@ func TestDiskFull(t *testing.T) {
 	if status := s.super.Exit(); status != 0 {
 		t.Errorf("stopped with %d", status)
 	}
+}
+
+// TestDiskFullWhileStarting: a deploy that cannot be written any more is given up, its
+// command says why, and what serves does not notice.
+func TestDiskFullWhileStarting(t *testing.T) {
+	s := newService(t, knobs{})
+	s.mountSmall()
+	s.run()
+	s.serves("v1")
+	s.kill()
+	line := probation.Entry{Kind: probation.EntryStarting, TS: uint64(time.Now().UnixMilli()), Version: "v3"}
+	s.pad(len(line.String()) + 1) // room for the beginning of the deploy
+	s.run()
+	before := s.serves("v1")
+	s.fill()
+	lines := len(s.entries())
+
+	given := func(up string) {
+		t.Helper()
+		s.wants(1, "v3 is not deployed: write "+up, "deploy", s.config, "v3")
+		st := s.until("the end of v3", func(st control.Status) bool { return len(st.Processes) == 1 })
+		if st.Processes[0] != before || st.Current != "v1" || !strings.Contains(st.LedgerError, "no space left on device") {
+			t.Errorf("before %+v, after %+v", before, st)
+		}
+	}
+	given(`"promoted" into the ledger ` + s.ledgerPath() + ": no space left on device; v1 serves on")
+	given(`"deploy_abandoned" into the ledger ` + s.ledgerPath() + ": no space left on device") // which comes first
+	s.wantEvents(lines, "starting v3")
+
+	// A successor goes by the ledger, and comes to the same end.
+	s.kill()
+	s.run()
+	s.super.Log.Wait(t, "the release that is being started is given up")
+	s.until("the end of v3", func(st control.Status) bool { return len(st.Processes) == 1 && st.Processes[0] == before })
+	s.wantEvents(lines, "starting v3")
+
+	s.free()
+	s.super.Log.Wait(t, "the ledger can be written again")
+	s.wantEvents(lines, "starting v3", "deploy_abandoned v3")
+	if e := s.entries()[lines+1]; e.Reason != probation.ReasonLedger {
+		t.Errorf("given up because of %q", e.Reason)
+	}
+	s.wants(0, "v3 serves", "deploy", "--detach", s.config, "v3")
+	s.serves("v3")
 }
 
 func (s *service) free() {

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"errors"
+	"fmt"
 
 	"ramjet.dev/ingress/internal/probation"
 )
@@ -15,6 +16,9 @@ type Book struct {
 	State probation.State
 	// Lines is how many lines the ledger has.
 	Lines int
+	// LastMS is the time of the last line whose event is known. No later one has an
+	// earlier time: a supervisor goes on from here, whatever its clock says.
+	LastMS uint64
 
 	// CurrentLine is the last line that asks for a process of State.Current, and
 	// ExitLine the last one that counts an exit of it, 0 if none does: a process that
@@ -24,8 +28,10 @@ type Book struct {
 	// StartingMS its time. Both are 0 if nothing is being started.
 	StartingLine int
 	StartingMS   uint64
-	// RolledBackMS is the time of the last rollback.
+	// RolledBackMS is the time of the last rollback. EndNow is set if what it took back
+	// is to be stopped without waiting for what comes instead.
 	RolledBackMS uint64
+	EndNow       bool
 	// Idle is set while the release is stopped because its supervisor was.
 	Idle bool
 }
@@ -33,12 +39,20 @@ type Book struct {
 // New is the book of an empty ledger.
 func New(p probation.Policy) Book { return Book{State: probation.New(p)} }
 
+// endOfTime is no time that a clock has told: it is some 285,000 years away.
+const endOfTime = 1 << 53
+
 // Add is the book after one more line. An entry that does not follow from those
 // before it is an error, and the book is returned as it was. A supervisor writes fewer
-// things than the kernel has words for: it has one baseline, and promotes what it
-// started.
+// things than the kernel has words for: it has one baseline, promotes what it started,
+// and its time never goes back. What a newer one may have written is not judged.
 func (b Book) Add(e probation.Entry) (Book, error) {
 	switch {
+	case !e.Kind.Known():
+	case e.TS < b.LastMS:
+		return b, fmt.Errorf("ts is %d, and %d on a line before it: the time of a ledger never goes back, also when a clock is set back", e.TS, b.LastMS)
+	case e.TS >= endOfTime:
+		return b, fmt.Errorf("ts is %d, a time that no clock has told", e.TS)
 	case e.Kind == probation.EntryServing && b.State.Current != "":
 		return b, errors.New("serving is the beginning of a ledger, and comes once")
 	case e.Kind == probation.EntryPromoted && e.Version != b.State.Starting:
@@ -50,13 +64,17 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 	}
 	b.State = next
 	b.Lines++
+	if e.Kind.Known() {
+		b.LastMS = e.TS
+	}
 	switch e.Kind {
 	case probation.EntryServing:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, 0, false
 	case probation.EntryRolledBack:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, 0, false
-		b.RolledBackMS = e.TS
+		b.RolledBackMS, b.EndNow = e.TS, e.Now
 	case probation.EntryPromoted: // its process runs already
+		b.EndNow = false
 		b.CurrentLine, b.ExitLine, b.Idle = b.StartingLine, 0, false
 	case probation.EntryRestarting, probation.EntryRestarted, probation.EntryRestartedPostSoak:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, b.Lines, false

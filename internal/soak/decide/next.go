@@ -51,7 +51,9 @@ func (w World) start(nowMS uint64) (Move, bool) {
 	e := probation.Event{TS: nowMS, Version: s.Starting}
 	p, runs := w.of(s.Starting)
 	switch {
-	case w.Closing || w.Abandon:
+	case w.Abandon != "":
+		e.Kind, e.Reason = probation.Abandoned, w.Abandon
+	case w.Closing:
 		e.Kind, e.Reason = probation.Abandoned, probation.ReasonSupervisor
 	case runs && p.Phase == Ready:
 		e.Kind = probation.Promoted
@@ -148,7 +150,7 @@ func (w World) wanted(p Process) bool {
 func (w World) bridges(p Process, nowMS uint64) bool {
 	current, runs := w.of(w.Book.State.Current)
 	covered := runs && current.Phase == Ready && nowMS >= current.ReadyMS+w.OverlapMS
-	return p.Phase == Ready && !covered && !w.EndNow && !(w.back() && w.late(w.Book.RolledBackMS, nowMS))
+	return p.Phase == Ready && !covered && !w.Book.EndNow && !(w.back() && w.late(w.Book.RolledBackMS, nowMS))
 }
 
 func (w World) back() bool { return w.Book.State.Phase == probation.PhaseRolledBack }

@@ -2,6 +2,7 @@ package decide
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"testing"
@@ -158,7 +159,8 @@ func TestNext(t *testing.T) {
 			with: func(w *World) { w.OverlapMS = 50 }, want: "stop 1, wake @1200"},
 		{name: "the window is waited for", book: soaking, processes: "2 v2 :2 ready", now: 1199, want: "wake @1200"},
 		{name: "and closes", book: soaking, processes: "2 v2 :2 ready", now: 1200, want: "event tick  @1200"},
-		{name: "however far away it is", book: "serving v1 @0, deploy v2 @100, promoted v2 @18446744073709551000", processes: "2 v2 :2 ready", now: 100, want: "wake @18446744073709551615"},
+		{name: "however far away it is", book: soaking, processes: "2 v2 :2 ready", now: 300,
+			with: func(w *World) { w.Book.State.Window.SoakMS = math.MaxUint64 }, want: "wake @18446744073709551615"},
 		{name: "a death in the window counts although it is told late", book: soaking, processes: "2 v2 :2 gone@1199", now: 2000,
 			want: "event exited v2 @1199 of 2"},
 		{name: "a death of what was replaced is told", book: soaking, processes: "1 v1 :1 gone@250, 2 v2 :2 ready", now: 260,
@@ -174,7 +176,7 @@ func TestNext(t *testing.T) {
 			now: 800, want: "stop 2, wake @810"},
 		{name: "and is stopped then", book: soaking + ", operator - @300", processes: "2 v2 :2 ready, 4 v1 :1 ready", now: 320, want: "stop 2"},
 		{name: "or now", book: soaking + ", operator - @300", processes: "2 v2 :2 ready, 4 v1 :1 starting@310", now: 320,
-			with: func(w *World) { w.EndNow = true }, want: "stop 2, wake @810"},
+			with: func(w *World) { w.Book.EndNow = true }, want: "stop 2, wake @810"},
 		{name: "rolled back to what is being started", book: "serving v1 @0, deploy v2 @100, promoted v2 @200, deploy v1 @250, exited v2 @300, exited v2 @400",
 			now: 410, want: "start 6 v1 :1, wake @750"},
 
@@ -207,10 +209,28 @@ func TestBookRefuses(t *testing.T) {
 	for _, e := range []probation.Entry{
 		{Kind: probation.EntryServing, TS: 150, Version: "v9"},
 		{Kind: probation.EntryPromoted, TS: 150, Version: "v9", Policy: policy},
+		{Kind: probation.EntryPromoted, TS: 99, Version: "v2", Policy: policy},
+		{Kind: probation.EntryStopped, TS: 99, Version: "v1"},
+		{Kind: probation.EntryPromoted, TS: 1 << 53, Version: "v2", Policy: policy},
 	} {
 		before := bookOf(t, begun)
 		if after, err := before.Add(e); err == nil || after != before {
 			t.Errorf("%s is taken: %v", e, err)
+		}
+	}
+}
+
+// TestBookOfTheFuture: the time of an event that is unknown says nothing.
+func TestBookOfTheFuture(t *testing.T) {
+	b := bookOf(t, "serving v1 @1000")
+	for _, e := range []probation.Entry{
+		{Kind: "noted", TS: 1},
+		{Kind: "noted", TS: math.MaxUint64},
+		{Kind: probation.EntryExited, TS: 1000, Version: "v0"},
+	} {
+		var err error
+		if b, err = b.Add(e); err != nil || b.LastMS != 1000 {
+			t.Errorf("%s: %v, the last time is %d", e, err, b.LastMS)
 		}
 	}
 }

@@ -56,8 +56,8 @@ func (m *machine) write(e probation.Entry) {
 	}
 	m.w.Book = book
 	m.ledger = append(m.ledger, e)
-	if e.Kind == probation.EntryAbandoned {
-		m.w.Abandon = false
+	if book.State.Starting == "" {
+		m.w.Abandon = ""
 	}
 }
 
@@ -123,7 +123,10 @@ func (m *machine) crash() {
 		})
 	}
 	found := Recover(book, records, m.now)
-	m.w.Processes, m.w.Abandon, m.w.EndNow, m.w.NotBeforeMS, m.w.Closing = found.Processes, found.Abandon, false, 0, false
+	m.w.Processes, m.w.Abandon, m.w.NotBeforeMS, m.w.Closing = found.Processes, "", 0, false
+	if found.Abandon {
+		m.w.Abandon = probation.ReasonSupervisor
+	}
 	m.w.Book.Idle = m.w.Book.Idle || found.Idle
 }
 
@@ -137,8 +140,10 @@ func (m *machine) happen() {
 			m.tell(probation.Event{TS: m.now, Kind: probation.Deploy, Version: v})
 		}
 	case 1:
-		m.tell(probation.Event{TS: m.now, Kind: probation.Operator, Version: rapid.SampledFrom([]string{"", version()}).Draw(m.t, "back to")})
-		m.w.EndNow = rapid.Bool().Draw(m.t, "now")
+		m.tell(probation.Event{
+			TS: m.now, Kind: probation.Operator, Version: rapid.SampledFrom([]string{"", version()}).Draw(m.t, "back to"),
+			Now: rapid.Bool().Draw(m.t, "now"),
+		})
 	case 2:
 		m.crash()
 	case 3:

@@ -79,6 +79,8 @@ func why(r probation.Reason) string {
 		return "an operator ended it"
 	case probation.ReasonSupervisor:
 		return "the supervisor was stopped, or the machine started again, while it was being started"
+	case probation.ReasonLedger:
+		return "the ledger could not be written while it was being started"
 	case probation.ReasonBusy:
 		return "another release is being started"
 	}

@@ -70,11 +70,9 @@ type World struct {
 
 	// Closing is set once the supervisor was asked to stop.
 	Closing bool
-	// Abandon is set to give up the release that is being started.
-	Abandon bool
-	// EndNow is set to stop what was rolled back without waiting for what comes
-	// instead.
-	EndNow bool
+	// Abandon is why the release that is being started is to be given up, "" if it is
+	// not.
+	Abandon probation.Reason
 }
 
 // Move is what comes next. Event and Note exclude everything else: they change the

@@ -31,3 +31,8 @@ func (c *clock) now() uint64 {
 	c.last = max(c.last, c.setMS+uint64(time.Since(c.set)/time.Millisecond))
 	return c.last
 }
+
+// ahead is how far it is ahead of the wall clock, which was set back then.
+func (c *clock) ahead() time.Duration {
+	return ms(c.now()) - time.Duration(time.Now().UnixMilli())*time.Millisecond
+}

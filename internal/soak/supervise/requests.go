@@ -96,6 +96,9 @@ func (s *supervisor) deploy(ctx context.Context, q control.Request, send func(co
 		}
 	}
 	return follow(ctx, b.f, send, func(r control.Reply) *control.Result {
+		if st := r.Status; st != nil && st.LedgerError != "" && st.Starting == q.Version { // it is given up
+			return &control.Result{Message: fmt.Sprintf("%s is not deployed: %s; %s serves on", q.Version, st.LedgerError, st.Current)}
+		}
 		if r.Entry == nil {
 			return nil
 		}
@@ -110,10 +113,14 @@ func (s *supervisor) deploy(ctx context.Context, q control.Request, send func(co
 // begin puts a deploy to the kernel, unless the release is under way already: asking
 // twice is then the same as asking once.
 func (s *supervisor) begin(version string) beginning {
+	if s.closing {
+		return beginning{refused: errEnding.Error()}
+	}
+	if _, err := s.news(); err != nil {
+		return beginning{refused: notDeployed(version, err)}
+	}
 	k := s.book.State
 	switch {
-	case s.closing:
-		return beginning{refused: errEnding.Error()}
 	case version == k.Starting:
 		return beginning{f: s.follow(), line: s.book.StartingLine}
 	case version == k.Current && k.Phase == probation.PhaseSoaking:
@@ -123,12 +130,16 @@ func (s *supervisor) begin(version string) beginning {
 	}
 	entries, err := s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Deploy, Version: version})
 	if err != nil {
-		return beginning{refused: fmt.Sprintf("%s is not deployed: %v", version, err)}
+		return beginning{refused: notDeployed(version, err)}
 	}
 	if refused := decide.Refusal(k, entries[len(entries)-1]); refused != "" {
 		return beginning{refused: refused}
 	}
 	return beginning{f: s.follow(), line: s.book.Lines}
+}
+
+func notDeployed(version string, err error) string {
+	return fmt.Sprintf("%s is not deployed: %v", version, err)
 }
 
 // beginAgain follows from a line on: that is in the file, which is read again.
@@ -170,13 +181,24 @@ func (s *supervisor) rollback(ctx context.Context, q control.Request, send func(
 		case r.Status.Current != to:
 			return &control.Result{Message: "meanwhile something else took over: " + r.Status.Current}
 		}
-		for _, p := range r.Status.Processes {
-			if p.Version == to && p.Phase == decide.Ready.String() {
-				return &control.Result{OK: true, Message: to + " is ready and serves"}
-			}
-		}
-		return nil
+		return returned(*r.Status, to)
 	})
+}
+
+// returned is the result of a rollback once the release that was gone back to is ready,
+// or has ended and that cannot be written.
+func returned(st control.Status, to string) *control.Result {
+	comes := false
+	for _, p := range st.Processes {
+		if p.Version == to && p.Phase == decide.Ready.String() {
+			return &control.Result{OK: true, Message: to + " is ready and serves"}
+		}
+		comes = comes || p.Version == to && p.Phase == decide.Starting.String()
+	}
+	if !comes && st.LedgerError != "" {
+		return &control.Result{Message: fmt.Sprintf("%s was gone back to and does not run, and it is not started before there is a line for it: %s", to, st.LedgerError)}
+	}
+	return nil
 }
 
 // brake puts the will of an operator to the kernel.
@@ -184,8 +206,12 @@ func (s *supervisor) brake(q control.Request) beginning {
 	if s.closing {
 		return beginning{refused: errEnding.Error()}
 	}
+	_, err := s.news()
 	before := s.book.State
-	entries, err := s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Operator, Version: q.Version})
+	var entries []probation.Entry
+	if err == nil {
+		entries, err = s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Operator, Version: q.Version, Now: q.Now})
+	}
 	if err != nil {
 		return beginning{refused: fmt.Sprintf("not rolled back: %v", err)}
 	}
@@ -196,7 +222,6 @@ func (s *supervisor) brake(q control.Request) beginning {
 	if last.Kind == probation.EntryAbandoned {
 		return beginning{already: fmt.Sprintf("%s is not deployed: it was being started; %s still serves", last.Version, s.book.State.Current)}
 	}
-	s.endNow = q.Now
 	return beginning{f: s.follow(), past: entries}
 }
 

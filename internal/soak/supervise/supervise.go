@@ -4,7 +4,7 @@
 // Guarantees: what is done is in the ledger first, on the disk; its state is what the
 // ledger says and nothing else, so that a successor of a supervisor that was killed
 // stands where it stood; a process that runs is taken over and not started a second
-// time; while the ledger cannot be written nothing is begun, and what runs keeps
+// time; while the ledger cannot be written nothing is begun, and what serves keeps
 // running.
 //
 // It never knows by which rules a release is good (that is probation) or what the
@@ -61,12 +61,13 @@ type supervisor struct {
 
 	running map[int]*running // by line
 	deaths  int              // of the current release, in a row
-	// notBeforeMS, closing, abandon and endNow are those of decide.World.
-	notBeforeMS              uint64
-	closing, abandon, endNow bool
-	hurried                  bool  // what is stopped gets no grace
-	writeError               error // why the ledger cannot be written, nil if it can
-	recordsError             error // the same of the records
+	// notBeforeMS, closing and abandon are those of decide.World.
+	notBeforeMS  uint64
+	closing      bool
+	abandon      probation.Reason
+	hurried      bool  // what is stopped gets no grace
+	writeError   error // why the ledger cannot be written, nil if it can
+	recordsError error // the same of the records
 
 	inbox     chan func() // what happened, to be taken note of by the loop
 	ended     chan struct{}
@@ -147,9 +148,16 @@ func (s *supervisor) open() error {
 			"ledger", path, "torn", contents.Describe())
 	}
 	s.ledger, s.book = l, book
-	s.clock = newClock(lastTime(contents.Entries))
+	s.clock = newClock(book.LastMS)
+	if ahead := s.clock.ahead(); ahead > tolerable {
+		s.Log.Warn("the last line of the ledger is of a time that has yet to come: time goes on from there, and the clock of the machine is not looked at before it has caught up",
+			"ledger", path, "line", book.Lines, "ahead", ahead.String())
+	}
 	return nil
 }
+
+// tolerable is how far a ledger may be ahead of a clock that is right on the whole.
+const tolerable = time.Minute
 
 func (s *supervisor) policy() probation.Policy {
 	return probation.Policy{SoakMS: uint64(s.Config.Window / time.Millisecond), MaxRestarts: uint64(s.Config.MaxRestarts)}
@@ -181,19 +189,6 @@ func nameable(e probation.Entry) error {
 	return nil
 }
 
-// lastSane is the last time that a clock may have told, some 285,000 years from now.
-const lastSane = 1 << 53
-
-// lastTime is the latest time in a ledger, without those that no clock has told.
-func lastTime(entries []probation.Entry) (ms uint64) {
-	for _, e := range entries {
-		if e.TS < lastSane {
-			ms = max(ms, e.TS)
-		}
-	}
-	return ms
-}
-
 // takeOver finds the processes of a predecessor.
 func (s *supervisor) takeOver() {
 	r, err := loadRecords(s.path(recordsName))
@@ -208,7 +203,9 @@ func (s *supervisor) takeOver() {
 	}
 	left := decide.Recover(s.book, list, s.clock.now())
 	s.book.Idle = s.book.Idle || left.Idle
-	s.abandon = left.Abandon
+	if left.Abandon {
+		s.abandon = probation.ReasonSupervisor
+	}
 	process.RemovePipes(s.Output.PipesDir, func(line int) bool { return ids[line].PID != 0 })
 	for _, p := range left.Processes {
 		s.adopt(p, ids[p.Line])
@@ -227,6 +224,9 @@ func (s *supervisor) loop(ctx context.Context) {
 		wake, done := s.turn()
 		if done {
 			return
+		}
+		if s.writeError != nil {
+			s.endCandidate()
 		}
 		s.publish()
 		timer.Reset(wake)
@@ -252,28 +252,17 @@ const longestWait = time.Hour
 
 // turn makes all moves that can be made now, and says when to look again.
 func (s *supervisor) turn() (wake time.Duration, done bool) {
-	if s.book.State.Current == "" && !s.closing {
-		if _, err := s.tell(probation.Event{Kind: probation.Serving, TS: s.clock.now(), Version: s.Config.Baseline}); err != nil {
-			return writeAgain, false
-		}
-	}
 	for {
-		if s.calm() {
-			s.clock.adjust()
-		}
-		now := s.clock.now()
-		m := decide.Next(s.world(), now)
-		written, err := s.record(m)
+		m, err := s.news()
 		switch {
 		case err != nil && s.closing:
 			s.giveUpLedger()
 		case err != nil:
 			return writeAgain, false
-		case written:
 		case m.Done:
 			return 0, true
 		case len(m.Start)+len(m.Stop) == 0:
-			wake := s.until(m.WakeMS, now)
+			wake := s.until(m.WakeMS, s.clock.now())
 			if !s.writable() {
 				wake = min(wake, writeAgain)
 			}
@@ -285,6 +274,25 @@ func (s *supervisor) turn() (wake time.Duration, done bool) {
 			for _, start := range m.Start {
 				s.start(start)
 			}
+		}
+	}
+}
+
+// news writes down all that has happened, and returns the move that is left then. A
+// request has to wait for it: what is written has to be in the order of its times.
+func (s *supervisor) news() (decide.Move, error) {
+	if s.book.State.Current == "" && !s.closing {
+		if _, err := s.tell(probation.Event{Kind: probation.Serving, TS: s.clock.now(), Version: s.Config.Baseline}); err != nil {
+			return decide.Move{}, err
+		}
+	}
+	for {
+		if s.calm() {
+			s.clock.adjust()
+		}
+		m := decide.Next(s.world(), s.clock.now())
+		if written, err := s.record(m); err != nil || !written {
+			return m, err
 		}
 	}
 }
@@ -322,7 +330,7 @@ func (s *supervisor) calm() bool {
 func (s *supervisor) world() decide.World {
 	w := decide.World{
 		Book: s.book, Ports: s.Config.Ports, DeadlineMS: uint64(s.Config.Readiness.Deadline / time.Millisecond),
-		OverlapMS: uint64(s.Config.Overlap / time.Millisecond), NotBeforeMS: s.notBeforeMS, Closing: s.closing, Abandon: s.abandon, EndNow: s.endNow,
+		OverlapMS: uint64(s.Config.Overlap / time.Millisecond), NotBeforeMS: s.notBeforeMS, Closing: s.closing, Abandon: s.abandon,
 	}
 	for _, line := range s.lines() {
 		w.Processes = append(w.Processes, s.running[line].Process)
@@ -365,7 +373,7 @@ func (s *supervisor) write(e probation.Entry) error {
 	}
 	if err != nil {
 		if s.writeError == nil || s.writeError.Error() != err.Error() {
-			s.Log.Error("the ledger cannot be written: nothing is begun that it does not know of, what runs keeps running, and it is tried again",
+			s.Log.Error("the ledger cannot be written: nothing is begun that it does not know of, what serves keeps running, and it is tried again",
 				"error", err, "every", writeAgain.String())
 		}
 		s.writeError = err
@@ -414,18 +422,34 @@ func (s *supervisor) settle(e probation.Entry) {
 			s.Log.Error("the last good release does not stay up: it is tried again, and no other is started in its place",
 				"version", e.Version, "deaths", s.deaths, "pause", pause.String())
 		}
-	case probation.EntryRolledBack, probation.EntryServing, probation.EntryResumed:
+	case probation.EntryRolledBack, probation.EntryServing, probation.EntryResumed, probation.EntryPromoted:
 		s.notBeforeMS, s.deaths = 0, 0
-	case probation.EntryPromoted:
-		s.notBeforeMS, s.deaths, s.endNow = 0, 0, false
-	case probation.EntryAbandoned:
-		s.abandon = false
+	}
+	if s.book.State.Starting == "" {
+		s.abandon = ""
 	}
 	s.tellFollowers(e)
 }
 
 func (s *supervisor) backoff() decide.Backoff {
 	return decide.Backoff{First: s.Config.Restart.Backoff, Max: s.Config.Restart.Max}
+}
+
+// endCandidate gives up the release that is being started when the ledger cannot be
+// written: who asked for it is told so, and must not find it promoted later. That it
+// is stopped before that is written is safe: no line has let it serve.
+func (s *supervisor) endCandidate() {
+	starting := s.book.State.Starting
+	if starting == "" {
+		return
+	}
+	s.abandon = probation.ReasonLedger
+	for _, line := range s.lines() {
+		if p := s.running[line]; p.Version == starting && (p.Phase == decide.Starting || p.Phase == decide.Ready) {
+			s.Log.Warn("the release that is being started is given up: the ledger cannot be written", "version", starting)
+			s.stop(line)
+		}
+	}
 }
 
 // giveUpLedger goes on with stopping although that cannot be written down. A

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"ramjet.dev/ingress/internal/probation"
 	"ramjet.dev/ingress/internal/soak/config"
 	"ramjet.dev/ingress/internal/soak/control"
+	"ramjet.dev/ingress/internal/soak/decide"
 	"ramjet.dev/ingress/internal/soak/ledger"
 	"ramjet.dev/ingress/internal/soak/process"
 )
@@ -162,12 +164,8 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
-	for _, e := range read.Entries {
-		got = append(got, string(e.Kind)+" "+e.Version)
-	}
 	want := "serving v1, starting v2, promoted v2, confirmed v2, rollback_refused v7, rolled_back v2, stopped v1"
-	if text := strings.Join(got, ", "); text != want {
+	if text := words(read.Entries); text != want {
 		t.Errorf("ledger: %s\nwant    %s", text, want)
 	}
 }
@@ -182,6 +180,8 @@ func TestRunRefuses(t *testing.T) {
 		"a window closes that was never opened": {`{"event":"confirmed","restarts":0,"ts":5,"version":"v2"}`, 1},
 		"a name that leads out of a folder":     {begun + `{"event":"deploy_abandoned","reason":"operator","ts":3,"version":"v2"}` + "\n" + `{"event":"starting","ts":4,"version":"../v3"}`, 4},
 		"a second baseline":                     {begun + `{"event":"serving","ts":3,"version":"v9"}`, 3},
+		"a time that goes back":                 {begun + `{"event":"deploy_abandoned","reason":"operator","ts":1,"version":"v2"}` + "\n" + `{"event":"starting","ts":4,"version":"v3"}`, 3},
+		"a time that never comes":               {begun + `{"event":"deploy_abandoned","reason":"operator","ts":9007199254740992,"version":"v2"}`, 3},
 		"a window without a length":             {begun + `{"event":"promoted","max":2,"ts":3,"version":"v2"}`, 3},
 	} {
 		t.Run(what, func(t *testing.T) { refuses(t, c.text+"\n", c.line) })
@@ -215,6 +215,92 @@ func refuses(t *testing.T, text string, line int) {
 	if now, err := os.ReadFile(path); err != nil || string(now) != text {
 		t.Errorf("the ledger was changed: %q, %v", now, err)
 	}
+}
+
+// TestNewsComeFirst: a death that could not be written yet is, before a request is: it
+// belongs to the window that it happened in, and times do not go back.
+func TestNewsComeFirst(t *testing.T) {
+	for name, request := range map[string]func(s *supervisor) beginning{
+		"deploy":   func(s *supervisor) beginning { return s.begin("v3") },
+		"rollback": func(s *supervisor) beginning { return s.brake(control.Request{Now: true}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := service(t)
+			c.Window = time.Second
+			s := &supervisor{Options: options(c), running: map[int]*running{}, followers: map[*follower]bool{}}
+			if err := makeDir(c.StateDir); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.open(); err != nil {
+				t.Fatal(err)
+			}
+			defer s.ledger.Close()
+			died := s.clock.now() - 5000
+			s.clock.last = died // as if all of this was long ago
+			for _, e := range []probation.Event{
+				{Kind: probation.Serving, Version: "v1"}, {Kind: probation.Deploy, Version: "v2"}, {Kind: probation.Promoted, Version: "v2"},
+			} {
+				e.TS = died
+				if _, err := s.tell(e); err != nil {
+					t.Fatal(err)
+				}
+			}
+			s.running[2] = &running{Process: decide.Process{Line: 2, Version: "v2", Phase: decide.Gone, GoneMS: died}}
+			if b := request(s); b.refused != "" {
+				t.Errorf("refused: %s", b.refused)
+			}
+			read, err := ledger.Read(s.path(LedgerName))
+			if err != nil {
+				t.Fatal(err)
+			}
+			last := map[string]string{"deploy": "starting v3", "rollback": "rolled_back v2"}[name]
+			if got, want := words(read.Entries[3:]), "restarting v2, confirmed v2, "+last; got != want {
+				t.Errorf("ledger: %s, want %s", got, want)
+			}
+			if _, err := Replay("", read, s.policy()); err != nil {
+				t.Error(err)
+			}
+			if s.book.EndNow != (name == "rollback") {
+				t.Errorf("the end of v2 at once: %v", s.book.EndNow)
+			}
+		})
+	}
+}
+
+// TestAheadOfTheClock: a ledger of a time that has yet to come is gone on with, and said so.
+func TestAheadOfTheClock(t *testing.T) {
+	for _, c := range []struct {
+		ahead time.Duration
+		warns bool
+	}{{time.Second, false}, {time.Hour, true}} {
+		var log bytes.Buffer
+		s := &supervisor{Options: options(service(t))}
+		s.Log = slog.New(slog.NewTextHandler(&log, nil))
+		if err := makeDir(s.Config.StateDir); err != nil {
+			t.Fatal(err)
+		}
+		last := uint64(time.Now().Add(c.ahead).UnixMilli())
+		text := probation.Entry{Kind: probation.EntryServing, TS: last, Version: "v1"}.String() + "\n"
+		if err := os.WriteFile(s.path(LedgerName), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.open(); err != nil {
+			t.Fatal(err)
+		}
+		s.ledger.Close()
+		if warns := strings.Contains(log.String(), "has yet to come"); warns != c.warns || s.clock.now() < last {
+			t.Errorf("%s ahead: it is %d, and the log says %q", c.ahead, s.clock.now(), log.String())
+		}
+	}
+}
+
+// words are entries as "promoted v2, confirmed v2".
+func words(entries []probation.Entry) string {
+	var all []string
+	for _, e := range entries {
+		all = append(all, string(e.Kind)+" "+e.Version)
+	}
+	return strings.Join(all, ", ")
 }
 
 // TestFollowersOfAStop: a client whose deploy is over with its supervisor is told so; one
