@@ -105,7 +105,7 @@ func (r *reporter) look(ctx context.Context) {
 	holdoff := pace.Holdoff{Gap: planGap}
 	for {
 		r.ask()
-		holdoff.Ended(time.Now())
+		holdoff.Ended(time.Now(), 0)
 		select {
 		case <-ctx.Done():
 			return

@@ -1,12 +1,13 @@
 // Package rebuild turns what a cluster says into what is served: it waits for a change,
 // translates and compiles the newest state, and offers it to control.
 //
-// Guarantees: the first change after a quiet period is compiled at once, those of a burst
-// at least a gap apart, always from the newest state; a compile whose result is equal to
-// the one before uses up no generation number and holds up the next for ten times as long
-// as it took, a gap at most; counters, balancing state and parsed
-// certificates of the kept generations are carried over; when Done hears of a compile,
-// what came of it is in effect, as far as a pin allows.
+// Guarantees: the first change after a quiet period is compiled at once, with what comes
+// within two milliseconds of it, those of a burst at least a gap apart, always from the
+// newest state; a compile whose result is equal to the one before uses up no generation
+// number and holds up the next for ten times as long as it took, a gap at most, and so do
+// one that found half of a change and the two after it, once in a second; counters,
+// balancing state and parsed certificates of the kept generations are carried over; when
+// Done hears of a compile, what came of it is in effect, as far as a pin allows.
 //
 // The package never knows where objects come from, what the warnings are for, or
 // sockets.
@@ -27,6 +28,10 @@ import (
 
 // Gap is the least time between the end of a compile and the begin of the next.
 const Gap = 100 * time.Millisecond
+
+// Settle is how long the first change after a quiet period waits for what belongs to it:
+// the objects of one kubectl apply come on several watches, and one may overtake another.
+const Settle = 2 * time.Millisecond
 
 // Options says what a Rebuild works with. All fields but Done and Gap are required.
 type Options struct {
@@ -58,6 +63,8 @@ type Result struct {
 	Parsed int
 	// Took is the time from the objects to the offer.
 	Took time.Duration
+
+	half bool // what belongs to it is likely to follow
 }
 
 // Rebuild is the loop. Its methods are safe for concurrent use.
@@ -95,7 +102,7 @@ func (r *Rebuild) Latest() (time.Time, bool) {
 
 // Run compiles until ctx is done. It may be called once.
 func (r *Rebuild) Run(ctx context.Context) {
-	holdoff := pace.Holdoff{Gap: r.options.Gap}
+	holdoff := pace.Holdoff{Gap: r.options.Gap, Settle: min(Settle, r.options.Gap)}
 	for {
 		select {
 		case <-ctx.Done():
@@ -117,10 +124,14 @@ func (r *Rebuild) Run(ctx context.Context) {
 		if r.options.Done != nil {
 			r.options.Done(result)
 		}
+		now := time.Now()
+		if result.half {
+			holdoff.Half(now)
+		}
 		if result.New {
-			holdoff.Ended(time.Now())
+			holdoff.Ended(now, result.Took)
 		} else { // the Service that comes before its Ingress must not hold that up
-			holdoff.Looked(time.Now(), result.Took)
+			holdoff.Looked(now, result.Took)
 		}
 	}
 }
@@ -154,6 +165,7 @@ func (r *Rebuild) compile(ctx context.Context) (Result, error) {
 	table, diagnostics := route.Compile(t.Spec, state.Tables()...)
 	set, parsed, problems := certs.Build(t.Certs, state.Sets()...)
 	result := Result{Translation: t, Warnings: t.Explain(diagnostics, problems), Generation: r.last.Number, Parsed: parsed, Took: time.Since(began)}
+	result.half = half(r.found.translation, t, r.last.Table, table)
 	r.found = found{t, diagnostics, problems}
 	r.note()
 	if r.last.Table != nil && r.last.Table.Digest() == table.Digest() {

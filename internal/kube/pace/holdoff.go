@@ -8,22 +8,50 @@ import "time"
 type Holdoff struct {
 	// Gap is the least time between two runs. 0 = none.
 	Gap time.Duration
+	// Settle is how long a change waits for those that come with it, also after a
+	// quiet period. 0 = not at all.
+	Settle time.Duration
 
-	next time.Time // when it may run again; zero = at once
+	next  time.Time // when it may run again; zero = at once
+	spare int       // runs that need not wait for the gap, until then
+	until time.Time
 }
+
+const (
+	// idleShare is how much of the time may be spent on runs that do not wait for the
+	// gap: a tenth.
+	idleShare = 10
+	// halves is how many of them may follow on half of a change, within spell.
+	halves = 3
+	spell  = time.Second
+)
 
 // Wait is how long a change that is known at now has to wait for its run. 0 = it may
 // run at once.
 func (h *Holdoff) Wait(now time.Time) time.Duration {
 	// A clock that was set back must not make anybody wait for it.
-	return min(max(h.next.Sub(now), 0), h.Gap)
+	return max(min(h.next.Sub(now), h.Gap), h.Settle, 0)
 }
 
-// Ended says that a run is over.
-func (h *Holdoff) Ended(now time.Time) { h.next = now.Add(h.Gap) }
+// Ended says that a run is over, and how long it took.
+func (h *Holdoff) Ended(now time.Time, took time.Duration) {
+	if h.spare == 0 || !now.Before(h.until) {
+		h.spare, h.next = 0, now.Add(h.Gap)
+		return
+	}
+	h.spare--
+	h.Looked(now, took)
+}
 
-// idleShare is how much of the time may be spent on looking at changes that are none.
-const idleShare = 10
+// Half says that the run that ends at now found half of a change: something came in
+// without what it needs, which is likely to follow. The next few runs need not wait for
+// the gap, only as long as after a look. Within a second that is granted once, so that a
+// stream of halves runs hardly more often than any other.
+func (h *Holdoff) Half(now time.Time) {
+	if !now.Before(h.until) {
+		h.spare, h.until = halves, now.Add(spell)
+	}
+}
 
 // Looked says that there was no need of a run, and how long it took to find that out.
 // What comes next does not wait for the gap, only as long as keeps a stream of such

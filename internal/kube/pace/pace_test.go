@@ -27,12 +27,16 @@ func TestHoldoff(t *testing.T) {
 		{"only the last run counts", []time.Duration{0, 150 * ms}, 200 * ms, 50 * ms},
 		{"a clock set back costs no more than the gap", []time.Duration{time.Hour}, 0, 100 * ms},
 	} {
-		h := pace.Holdoff{Gap: 100 * ms}
+		h, settling := pace.Holdoff{Gap: 100 * ms}, pace.Holdoff{Gap: 100 * ms, Settle: 2 * ms}
 		for _, at := range c.ended {
-			h.Ended(start.Add(at))
+			h.Ended(start.Add(at), ms)
+			settling.Ended(start.Add(at), ms)
 		}
 		if got := h.Wait(start.Add(c.now)); got != c.want {
 			t.Errorf("%s: wait %v, want %v", c.intent, got, c.want)
+		}
+		if got, want := settling.Wait(start.Add(c.now)), max(c.want, 2*ms); got != want {
+			t.Errorf("%s: settle and wait %v, want %v", c.intent, got, want)
 		}
 	}
 }
@@ -45,6 +49,39 @@ func TestHoldoffLooked(t *testing.T) {
 		h.Looked(now, c.took)
 		if got := h.Wait(now); got != c.want {
 			t.Errorf("a look of %v: wait %v, want %v", c.took, got, c.want)
+		}
+	}
+}
+
+// After half of a change three waits are as short as after a look; then it is the gap
+// again, for the rest of a second, however many halves there are.
+func TestHoldoffHalf(t *testing.T) {
+	start := time.Unix(1_000_000, 0)
+	h := pace.Holdoff{Gap: 100 * ms, Settle: 2 * ms}
+	for i, run := range []struct {
+		at   time.Duration
+		took time.Duration
+		half bool
+		want time.Duration
+	}{
+		{0, ms, false, 100 * ms},
+		{100 * ms, ms, true, 10 * ms},           // an Ingress
+		{110 * ms, 0, false, 2 * ms},            // its Service
+		{112 * ms, time.Second, true, 100 * ms}, // a run that takes long costs the gap all the same
+		{212 * ms, ms, false, 100 * ms},         // used up
+		{312 * ms, ms, true, 100 * ms},          // and not granted again
+		{1099 * ms, ms, true, 100 * ms},
+		{1100 * ms, ms, true, 10 * ms},   // a second has passed
+		{2100 * ms, ms, false, 100 * ms}, // what was not used is lost
+		{0, ms, false, 100 * ms},         // a clock set back
+	} {
+		now := start.Add(run.at)
+		if run.half {
+			h.Half(now)
+		}
+		h.Ended(now, run.took)
+		if got := h.Wait(now); got != run.want {
+			t.Errorf("run %d at %v: wait %v, want %v", i, run.at, got, run.want)
 		}
 	}
 }
