@@ -21,9 +21,8 @@ import (
 	"ramjet.dev/ingress/test/daemon"
 )
 
-// leaseTime is how long a leader may be dead before another may lead, with the
-// time between two attempts.
-const leaseTime = (15 + 2) * time.Second
+// leaseTime is how long a leader may be dead before another leads: what the Lease says.
+const leaseTime = 15 * time.Second
 
 // launchNamed starts a replica as the pod of this name.
 func (w *world) launchNamed(pod string, flags ...string) *controller {
@@ -130,7 +129,7 @@ func TestTwoReplicas(t *testing.T) {
 	}
 	took := time.Since(killed)
 	t.Logf("%s writes the status %s after the kill", second, took.Round(time.Millisecond))
-	if took > leaseTime+5*time.Second {
+	if took > leaseTime+time.Second { // which is for writing the status, and a busy machine
 		t.Errorf("a successor after %s, want at most the time of the Lease", took)
 	}
 	if w.leader() != second {

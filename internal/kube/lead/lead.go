@@ -26,12 +26,19 @@ import (
 )
 
 const (
-	// leaseDuration is how long a Lease is left alone that is not renewed.
+	// leaseDuration is what the Lease says: when a leader has not renewed it for so long,
+	// another leads, at the latest.
 	leaseDuration = 15 * time.Second
+	// trust is how long a candidate leaves a Lease alone after it saw it renewed. What is
+	// left of leaseDuration is the time in which it looks twice: to see the last renewal,
+	// and to see that there was no other. The library waits up to 2.2 times retryPeriod
+	// before each look.
+	trust = 10 * time.Second
 	// renewDeadline is how long the holder tries to renew it before it stops its work.
-	renewDeadline = 10 * time.Second
-	// retryPeriod is the time between two attempts to get or renew it.
-	retryPeriod = 2 * time.Second
+	renewDeadline = 7 * time.Second
+	// retryPeriod is the time between two attempts to get or renew it: a small write each
+	// second by one replica, a read by the others.
+	retryPeriod = time.Second
 	// releaseTimeout bounds giving it back: a process that ends does not wait for an API
 	// server that does not answer.
 	releaseTimeout = time.Second

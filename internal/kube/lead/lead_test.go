@@ -16,11 +16,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	client "k8s.io/client-go/kubernetes/typed/coordination/v1"
+	"k8s.io/klog/v2"
 
 	"ramjet.dev/ingress/internal/kube/lead"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	klog.SetSlogLogger(slog.New(slog.DiscardHandler)) // the library says each attempt
+	goleak.VerifyTestMain(m)
+}
 
 // leases is a server with one Lease, which it gives out and takes as a whole.
 type leases struct {
@@ -28,7 +32,9 @@ type leases struct {
 
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
-	deaf  bool // no renewal gets through
+	deaf  bool      // no renewal gets through
+	dead  string    // nor one of this holder
+	sent  time.Time // the last that got through
 }
 
 func (l *leases) Leases(string) client.LeaseInterface { return l }
@@ -42,17 +48,26 @@ func (l *leases) Get(_ context.Context, name string, _ metav1.GetOptions) (*coor
 	return l.lease.DeepCopy(), nil
 }
 
-func (l *leases) Create(ctx context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
-	return l.Update(ctx, lease, metav1.UpdateOptions{})
+func (l *leases) Create(_ context.Context, lease *coordinationv1.Lease, _ metav1.CreateOptions) (*coordinationv1.Lease, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lease != nil {
+		return nil, apierrors.NewAlreadyExists(schema.GroupResource{Resource: "leases"}, lease.Name)
+	}
+	return l.put(lease)
 }
 
 func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease, _ metav1.UpdateOptions) (*coordinationv1.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.deaf {
+	return l.put(lease)
+}
+
+func (l *leases) put(lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	if l.deaf || l.dead != "" && *lease.Spec.HolderIdentity == l.dead {
 		return nil, apierrors.NewServiceUnavailable("deaf")
 	}
-	l.lease = lease.DeepCopy()
+	l.lease, l.sent = lease.DeepCopy(), time.Now()
 	return lease, nil
 }
 
@@ -111,7 +126,7 @@ func TestChanged(t *testing.T) {
 
 		a.stop()
 		a.expect(t, "at its end", lead.Leading, lead.Undecided)
-		<-time.After(10 * time.Second) // less than the Lease would last that was not given back
+		<-time.After(5 * time.Second) // less than the Lease would last that was not given back
 		synctest.Wait()
 		b.expect(t, "after the other went", lead.Following, lead.Leading)
 		b.stop()
@@ -128,13 +143,50 @@ func TestHalted(t *testing.T) {
 		server.mu.Lock()
 		server.deaf = true
 		server.mu.Unlock()
-		<-time.After(10 * time.Second)
+		<-time.After(7 * time.Second)
 		if s := a.leader.State(); s != lead.Undecided || a.leader.Valid() {
-			t.Errorf("%v ten seconds after the last renewal", s)
+			t.Errorf("%v seven seconds after the last renewal", s)
 		}
-		<-time.After(4 * time.Second)
+		<-time.After(2 * time.Second)
 		synctest.Wait()
-		a.expect(t, "before the Lease runs out", lead.Leading, lead.Undecided)
+		a.expect(t, "before another may lead", lead.Leading, lead.Undecided)
 		a.stop()
 	})
+}
+
+// TestSuccession: a leader that dies is succeeded within the time that its Lease says, and
+// not before it would have stopped by itself; whenever the others happen to look.
+func TestSuccession(t *testing.T) {
+	const lease, stops = 15 * time.Second, 8 * time.Second
+	var most time.Duration
+	for range 100 {
+		synctest.Test(t, func(t *testing.T) {
+			var server leases
+			a := compete(t, &server, "a")
+			b := compete(t, &server, "b")
+			<-time.After(20 * time.Second)
+			server.mu.Lock()
+			server.dead = *server.lease.Spec.HolderIdentity
+			last, says := server.sent, *server.lease.Spec.LeaseDurationSeconds
+			server.mu.Unlock()
+			if says != int32(lease.Seconds()) {
+				t.Errorf("the Lease says %d s", says)
+			}
+			heir := b
+			if server.dead == "b" {
+				heir = a
+			}
+			for !heir.leader.Valid() {
+				<-time.After(10 * time.Millisecond)
+			}
+			took := time.Since(last)
+			if took > lease || took <= stops {
+				t.Errorf("succeeded %v after its last renewal", took)
+			}
+			most = max(most, took)
+			a.stop()
+			b.stop()
+		})
+	}
+	t.Logf("the latest came after %v", most)
 }

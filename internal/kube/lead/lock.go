@@ -26,6 +26,9 @@ func (k *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	if err != nil && !apierrors.IsNotFound(err) {
 		k.say(err)
 	}
+	if record != nil { // one that was given back is trusted for a second only
+		record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(trust/time.Second))
+	}
 	return record, raw, err
 }
 
