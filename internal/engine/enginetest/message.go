@@ -60,14 +60,20 @@ func (m *message) readBody(in *bufio.Reader) (err error) {
 		return fmt.Errorf("both lengths in %q", m.fields)
 	case len(coding) > 0:
 		m.framing = "chunked"
-		return m.readChunked(in)
+		var body strings.Builder // adding to a string is quadratic, and starves whatever is measured beside it
+		err := m.readChunked(in, &body)
+		m.body = body.String()
+		return err
 	case len(length) > 0:
 		m.framing = "length"
 		n, err := strconv.Atoi(length[0])
 		if err != nil || len(length) > 1 {
 			return fmt.Errorf("Content-Length %q", length)
 		}
-		return m.read(in, n)
+		b := make([]byte, n)
+		got, err := io.ReadFull(in, b)
+		m.body = string(b[:got])
+		return err
 	case m.isResponse():
 		m.framing = "close"
 		all, err := io.ReadAll(in)
@@ -79,15 +85,7 @@ func (m *message) readBody(in *bufio.Reader) (err error) {
 
 func (m *message) isResponse() bool { return strings.HasPrefix(m.start, "HTTP/") }
 
-// read appends n bytes to the body, or what comes of them.
-func (m *message) read(in *bufio.Reader, n int) error {
-	b := make([]byte, n)
-	got, err := io.ReadFull(in, b)
-	m.body += string(b[:got])
-	return err
-}
-
-func (m *message) readChunked(in *bufio.Reader) error {
+func (m *message) readChunked(in *bufio.Reader, body *strings.Builder) error {
 	for {
 		line, err := readLine(in)
 		if err != nil {
@@ -100,7 +98,7 @@ func (m *message) readChunked(in *bufio.Reader) error {
 		if n == 0 {
 			break
 		}
-		if err := m.read(in, int(n)); err != nil {
+		if _, err := io.CopyN(body, in, int64(n)); err != nil {
 			return err
 		}
 		if end, err := readLine(in); err != nil {
