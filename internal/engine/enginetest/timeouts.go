@@ -39,7 +39,7 @@ var timeouts = features{
 // short is a timeout under test; gap is what a sender that keeps moving leaves
 // between two pieces.
 const (
-	short = 500 * time.Millisecond
+	short = time.Second
 	gap   = short / 5
 )
 
