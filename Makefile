@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help demo build test check race slow e2e soak cluster cluster-e2e cluster-bench interop bench soak-bench fuzz lint clean
+.PHONY: help demo build test check race slow e2e soak cluster cluster-e2e cluster-bench endurance interop bench soak-bench fuzz lint clean
 
 # The version of the one tool that is not part of Go. It is built from source at
 # its first use, which takes a minute or two, and kept in .cache.
@@ -12,8 +12,11 @@ GOLANGCI := .cache/golangci-lint-$(GOLANGCI_VERSION)
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo 0.1.0-dev)
 FUZZRUNS ?= 200000x
+# How long make endurance lasts, and what it is about.
+DURATION ?= 2m
+ENGINE ?= reactor
 # All build tags of tests; make vet and make lint look at these files too.
-TAGS := e2e,interop,soak,cluster,bench
+TAGS := e2e,interop,soak,cluster,bench,endurance
 # The race detector needs a C compiler.
 RACE := $(shell command -v "$$(go env CC)" >/dev/null 2>&1 && [ "$$(go env CGO_ENABLED)" = 1 ] && echo -race)
 
@@ -60,6 +63,10 @@ cluster-e2e: ## the real daemon against it (5 minutes, 10 more at the first use)
 cluster-bench: ## 2,000 Ingresses with 5 paths each, 500 certificates: times and memory (3 minutes)
 	@go run ./test/cluster/play --build
 	go test -tags cluster,bench -count=1 -timeout 30m -run TestScale -v ./test/kube
+
+endurance: ## mixed load, changes, churn for DURATION (2m), ENGINE (reactor); needs root and ip
+	@go run ./test/cluster/play --build
+	go test -tags endurance -count=1 -timeout 0 -v ./test/endurance -args -for $(DURATION) -engine $(ENGINE)
 
 interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
 	go test -tags interop -count=1 ./test/interop
