@@ -240,6 +240,34 @@ func TestTornLedger(t *testing.T) {
 	s.serves("v3")
 }
 
+// TestLostLedger: without its ledger a service begins anew, and whoever reads the log
+// learns what that has cost, and what to do.
+func TestLostLedger(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.wants(0, "", "deploy", "--detach", s.config, "v3")
+	s.serves("v3")
+	s.kill()
+	if err := os.Remove(s.ledgerPath()); err != nil {
+		t.Fatal(err)
+	}
+	s.run()
+	const lost = "the ledger has lost lines"
+	if log := s.super.Log.String(); !strings.Contains(log, lost) || !strings.Contains(log, `"release":"v3"`) || !strings.Contains(log, `"serves_now":"v1"`) {
+		t.Errorf("nobody is told that v3 goes:\n%s", log)
+	}
+	s.serves("v1")
+	s.wantEvents(0, "serving v1")
+	s.kill()
+	s.run()
+	s.serves("v1")
+	if log := s.super.Log.String(); strings.Contains(log, lost) {
+		t.Errorf("nothing was lost:\n%s", log)
+	}
+}
+
 // TestLedgerOfOthers: lines from the future are taken, and an edited line is refused
 // by its number; what runs is not touched then.
 func TestLedgerOfOthers(t *testing.T) {
@@ -271,7 +299,7 @@ func TestLedgerOfOthers(t *testing.T) {
 	}
 	s.wants(2, "ledger.jsonl:2: ", "run", s.config)
 	s.wants(2, "ledger.jsonl:2: ", "ledger", s.ledgerPath())
-	if len(process.Orphans(s.state)) != 1 {
+	if len(s.orphans()) != 1 {
 		t.Error("v3 does not run any more")
 	}
 }

@@ -125,7 +125,7 @@ func (s *service) text() []byte {
 func (s *service) once(when string, n int) {
 	s.t.Helper()
 	seen := map[string]process.Orphan{}
-	for _, o := range process.Orphans(s.state) {
+	for _, o := range s.orphans() {
 		if other, twice := seen[o.Version]; twice {
 			s.t.Fatalf("%s: %s runs twice: %+v and %+v", fmt.Sprintf(when, n), o.Version, other, o)
 		}

@@ -88,7 +88,7 @@ maxRestarts: 2
 		if s.super != nil {
 			s.kill()
 		}
-		for _, o := range process.Orphans(s.state) {
+		for _, o := range s.orphans() {
 			_ = syscall.Kill(-o.PID, syscall.SIGKILL)
 		}
 		if t.Failed() {
@@ -97,6 +97,16 @@ maxRestarts: 2
 		}
 	})
 	return s
+}
+
+// orphans are the processes of releases that run.
+func (s *service) orphans() []process.Orphan {
+	s.t.Helper()
+	all, err := process.Orphans(s.state)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return all
 }
 
 // twoPorts finds two free ports beside each other, below those that the system gives

@@ -13,17 +13,25 @@ import (
 // later (pidfd_open(2)).
 type handle struct{ file *os.File }
 
-// open makes a handle, after a look that it is the process that was meant.
+// open makes a handle, after a look that it is the process that was meant. The error is
+// os.ErrProcessDone if that is gone, and says nothing about it otherwise.
 func open(id Identity) (*handle, error) {
 	fd, err := unix.PidfdOpen(id.PID, unix.PIDFD_NONBLOCK)
+	if missing(err) {
+		err = os.ErrProcessDone
+	}
 	if err != nil {
 		return nil, fmt.Errorf("open process %d: %w", id.PID, err)
 	}
 	h := &handle{file: os.NewFile(uintptr(fd), fmt.Sprintf("pidfd of %d", id.PID))}
 	// The number may have gone to another before it was opened, not after.
-	if s, err := readStat(id.PID); err != nil || s.ticks != id.StartTicks {
+	s, err := readStat(id.PID)
+	if missing(err) || err == nil && s.ticks != id.StartTicks {
+		err = os.ErrProcessDone
+	}
+	if err != nil {
 		h.close()
-		return nil, fmt.Errorf("process %d: %w", id.PID, os.ErrProcessDone)
+		return nil, fmt.Errorf("look at process %d: %w", id.PID, err)
 	}
 	return h, nil
 }

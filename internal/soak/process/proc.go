@@ -2,11 +2,13 @@ package process
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -49,10 +51,19 @@ func readStat(pid int) (stat, error) {
 // dead reports whether nothing runs in it any more: it waits to be collected.
 func (s stat) dead() bool { return s.state == 'Z' || s.state == 'X' }
 
-// alive reports whether the process of an identity runs.
-func (id Identity) alive() bool {
+// missing reports whether an error about a process says that there is none: another
+// one, that no more files can be opened for example, says nothing of the kind.
+func missing(err error) bool {
+	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH)
+}
+
+// alive reports whether the process of an identity runs; with an error it is not known.
+func (id Identity) alive() (bool, error) {
 	s, err := readStat(id.PID)
-	return err == nil && s.ticks == id.StartTicks && !s.dead()
+	if missing(err) {
+		return false, nil
+	}
+	return err == nil && s.ticks == id.StartTicks && !s.dead(), err
 }
 
 // BootID names this run of the machine. It is "" where /proc does not say.
@@ -76,10 +87,13 @@ func instance(stateDir string, line int) string { return stateDir + "#" + strcon
 // environ is the environment that a process was started with; nil if it may not be
 // read, or the process is gone, and empty also while it has let go of the program that
 // started it and does not run its own yet (execve(2)).
-func environ(pid int) map[string]string {
+func environ(pid int) (map[string]string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	if missing(err) || errors.Is(err, fs.ErrPermission) {
+		return nil, nil
+	}
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	all := make(map[string]string)
 	for v := range strings.SplitSeq(string(text), "\x00") {
@@ -87,19 +101,19 @@ func environ(pid int) map[string]string {
 			all[name] = value
 		}
 	}
-	return all
+	return all, nil
 }
 
 // pids are the numbers of all processes that are visible.
-func pids() []int {
-	names, _ := filepath.Glob("/proc/[0-9]*")
+func pids() ([]int, error) {
+	entries, err := os.ReadDir("/proc")
 	var all []int
-	for _, name := range names {
-		if pid, err := strconv.Atoi(filepath.Base(name)); err == nil {
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil {
 			all = append(all, pid)
 		}
 	}
-	return all
+	return all, err
 }
 
 // Orphan is a process that bears the mark of a state folder.
@@ -118,29 +132,40 @@ const (
 )
 
 // Orphans finds the processes that were started for a state folder and run: of each
-// line of its ledger the one that leads its process group.
-func Orphans(stateDir string) []Orphan {
-	all, bare := orphans(stateDir, pids())
+// line of its ledger the one that leads its process group. With an error there may be
+// more.
+func Orphans(stateDir string) ([]Orphan, error) {
+	among, err := pids()
+	if err != nil {
+		return nil, err
+	}
+	all, bare, err := orphans(stateDir, among)
 	for range moreLooks {
-		if len(bare) == 0 {
+		if err != nil || len(bare) == 0 {
 			break
 		}
 		time.Sleep(lookPause)
 		var more []Orphan
-		more, bare = orphans(stateDir, bare)
+		more, bare, err = orphans(stateDir, bare)
 		all = append(all, more...)
 	}
-	return all
+	return all, err
 }
 
 // orphans is Orphans among some processes; of those that are bare it cannot be said yet.
-func orphans(stateDir string, among []int) (all []Orphan, bare []int) {
+func orphans(stateDir string, among []int) (all []Orphan, bare []int, err error) {
 	for _, pid := range among {
 		s, err := readStat(pid)
+		if err != nil && !missing(err) {
+			return nil, nil, err
+		}
 		if err != nil || s.dead() || s.group != pid {
 			continue
 		}
-		env := environ(pid)
+		env, err := environ(pid)
+		if err != nil {
+			return nil, nil, err
+		}
 		if env != nil && len(env) == 0 {
 			bare = append(bare, pid)
 		}
@@ -154,19 +179,32 @@ func orphans(stateDir string, among []int) (all []Orphan, bare []int) {
 			all = append(all, Orphan{Identity: Identity{PID: pid, StartTicks: s.ticks}, Line: line, Version: env[envVersion], Port: port})
 		}
 	}
-	return all, bare
+	return all, bare, nil
 }
 
 // leftovers are the processes of a group that bear the mark of its instance and run,
-// without the leader.
-func leftovers(group int, mark string) []Identity {
+// without the leader. With an error there may be more.
+func leftovers(group int, mark string) ([]Identity, error) {
+	among, err := pids()
+	if err != nil {
+		return nil, err
+	}
 	var all []Identity
-	for _, pid := range pids() {
+	for _, pid := range among {
 		s, err := readStat(pid)
-		if err != nil || pid == group || s.dead() || s.group != group || environ(pid)[envInstance] != mark {
+		if err != nil && !missing(err) {
+			return all, err
+		}
+		if err != nil || pid == group || s.dead() || s.group != group {
 			continue
 		}
-		all = append(all, Identity{PID: pid, StartTicks: s.ticks})
+		env, err := environ(pid)
+		if err != nil {
+			return all, err
+		}
+		if env[envInstance] == mark {
+			all = append(all, Identity{PID: pid, StartTicks: s.ticks})
+		}
 	}
-	return all
+	return all, nil
 }

@@ -11,6 +11,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -92,31 +93,71 @@ func Start(s Spec) (*Process, error) {
 	return p, nil
 }
 
-// Adopt takes over a process that somebody else started. The error is
-// os.ErrProcessDone if it is gone.
-func Adopt(id Identity, s Spec) (*Process, error) {
+// Found is a process that somebody else started and that runs. It is to be adopted, or
+// let go.
+type Found struct {
+	id Identity
+	h  *handle
+}
+
+// Find gets hold of a process. The error is os.ErrProcessDone if it is gone; with
+// another one it may run.
+func Find(id Identity) (*Found, error) {
 	h, err := open(id)
 	if err != nil {
 		return nil, err
 	}
-	out, unheard := s.Output.open(s.Version, s.Line, false)
-	out.started()
-	p := &Process{ID: id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: h, out: out, gone: make(chan struct{})}
-	go p.watch()
-	return p, nil
+	alive, err := id.alive()
+	if err == nil && !alive {
+		err = fmt.Errorf("process %d: %w", id.PID, os.ErrProcessDone)
+	}
+	if err != nil {
+		h.close()
+		return nil, err
+	}
+	return &Found{id: id, h: h}, nil
 }
 
-// Alive reports whether the process of an identity runs.
-func Alive(id Identity) bool { return id.alive() }
+// Release lets the process go, as it is.
+func (f *Found) Release() { f.h.close() }
+
+// Adopt takes the process over.
+func (f *Found) Adopt(s Spec) *Process {
+	out, unheard := s.Output.open(s.Version, s.Line, false)
+	out.started()
+	p := &Process{ID: f.id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: f.h, out: out, gone: make(chan struct{})}
+	go p.watch()
+	return p
+}
+
+// Shortage reports whether Start has failed because the machine, or the supervisor, had
+// too little of something: that says nothing about the release.
+func Shortage(err error) bool {
+	for _, lack := range []syscall.Errno{syscall.EMFILE, syscall.ENFILE, syscall.EAGAIN, syscall.ENOMEM} {
+		if errors.Is(err, lack) {
+			return true
+		}
+	}
+	return false
+}
 
 // watch waits for the end and cleans up behind it.
 func (p *Process) watch() {
-	for p.ID.alive() { // a wait that fails says nothing: look again
-		if p.h.wait() != nil {
+	for {
+		alive, err := p.ID.alive()
+		if err == nil && !alive {
+			break
+		}
+		if err == nil {
+			err = p.h.wait()
+		}
+		if err != nil { // it says nothing: look again
 			time.Sleep(lookAgain)
 		}
 	}
-	p.sweep()
+	for p.sweep() != nil {
+		time.Sleep(lookAgain)
+	}
 	status := "it is not known how: another supervisor had started it"
 	if p.cmd != nil {
 		_ = p.cmd.Wait() // ProcessState says it
@@ -133,18 +174,24 @@ func (p *Process) watch() {
 	close(p.gone)
 }
 
-// sweep kills what is left of the group once its leader has ended.
-func (p *Process) sweep() {
+// sweep kills what is left of the group once its leader has ended. With an error there
+// may be more.
+func (p *Process) sweep() error {
 	if p.cmd != nil { // the leader was not collected yet: its number is still its own
 		_ = syscall.Kill(-p.ID.PID, syscall.SIGKILL)
-		return
+		return nil
 	}
-	for _, id := range leftovers(p.ID.PID, p.mark) {
-		if h, err := open(id); err == nil {
+	all, err := leftovers(p.ID.PID, p.mark)
+	for _, id := range all {
+		h, gone := open(id)
+		if gone == nil {
 			_ = h.signal(syscall.SIGKILL)
 			h.close()
+		} else if !errors.Is(gone, os.ErrProcessDone) {
+			err = gone
 		}
 	}
+	return err
 }
 
 // Gone is closed once the process has ended.

@@ -104,8 +104,8 @@ func TestProcess(t *testing.T) {
 	if left, _ := os.ReadDir(s.Output.PipesDir); len(left) != 0 {
 		t.Errorf("pipes are left: %v", left)
 	}
-	if Alive(p.ID) {
-		t.Error("it is said to run")
+	if alive, err := p.ID.alive(); alive || err != nil {
+		t.Errorf("it is said to run, or %v", err)
 	}
 	if err := p.Stop(time.Second); err != nil {
 		t.Errorf("stopping what is gone: %v", err)
@@ -179,11 +179,11 @@ func TestLeftovers(t *testing.T) {
 func adopt(t *testing.T, p *Process, s Spec) *Process {
 	t.Helper()
 	s.Output.PipesDir = t.TempDir()
-	taken, err := Adopt(p.ID, s)
+	found, err := Find(p.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return taken
+	return found.Adopt(s)
 }
 
 // TestOutlivesItsSupervisor: a process that writes more than anybody reads, to a
@@ -201,16 +201,17 @@ func TestOutlivesItsSupervisor(t *testing.T) {
 		_, err := os.Stat(filepath.Join(s.Dir, "ready"))
 		return err == nil
 	})
-	found := Orphans(s.StateDir)
-	if len(found) != 1 || found[0].Line != 7 || found[0].Version != "v1" || found[0].Port != 81 {
-		t.Fatalf("found %+v", found)
+	found, err := Orphans(s.StateDir)
+	if err != nil || len(found) != 1 || found[0].Line != 7 || found[0].Version != "v1" || found[0].Port != 81 {
+		t.Fatalf("found %+v, %v", found, err)
 	}
 	out := &box{}
 	s.Output.Stdout, s.Output.Stderr = out, out
-	p, err := Adopt(found[0].Identity, s)
+	held, err := Find(found[0].Identity)
 	if err != nil {
 		t.Fatal(err)
 	}
+	p := held.Adopt(s)
 	until(t, "the last line", func() bool { return strings.Contains(out.String(), "v1 | line 1999\n") })
 	if err := p.Stop(patience); err != nil {
 		t.Fatal(err)
@@ -253,11 +254,11 @@ func TestBare(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	all, bare := orphans(s.StateDir, []int{cmd.Process.Pid, p.ID.PID})
-	if len(all) != 1 || all[0].Identity != p.ID || len(bare) != 1 || bare[0] != cmd.Process.Pid {
-		t.Errorf("found %+v, bare %d", all, bare)
+	all, bare, err := orphans(s.StateDir, []int{cmd.Process.Pid, p.ID.PID})
+	if err != nil || len(all) != 1 || all[0].Identity != p.ID || len(bare) != 1 || bare[0] != cmd.Process.Pid {
+		t.Errorf("found %+v, bare %d, %v", all, bare, err)
 	}
-	if all := Orphans(s.StateDir); len(all) != 1 || all[0].Identity != p.ID {
+	if all, err := Orphans(s.StateDir); err != nil || len(all) != 1 || all[0].Identity != p.ID {
 		t.Errorf("found %+v", all)
 	}
 }
@@ -268,14 +269,49 @@ func TestStranger(t *testing.T) {
 	p := start(t, s)
 	other := p.ID
 	other.StartTicks--
-	if Alive(other) {
-		t.Error("a process that started at another time is taken for this one")
+	if alive, err := other.alive(); alive || err != nil {
+		t.Errorf("a process that started at another time is taken for this one, or %v", err)
 	}
-	if _, err := Adopt(other, s); !errors.Is(err, os.ErrProcessDone) {
-		t.Errorf("taken over: %v", err)
+	if _, err := Find(other); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("found: %v", err)
 	}
-	if !Alive(p.ID) {
-		t.Error("it was harmed")
+	found, err := Find(p.ID)
+	if err != nil {
+		t.Fatalf("it was harmed: %v", err)
+	}
+	found.Release()
+}
+
+// TestOutOfFiles: that no more files can be opened is no news about a process.
+func TestOutOfFiles(t *testing.T) {
+	s, _ := spec(t, "exec sleep 1000")
+	p := start(t, s)
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(syscall.Rlimit{Cur: 3, Max: before.Max})
+	_, started := Start(s)
+	_, found := Find(p.ID)
+	_, known := p.ID.alive()
+	_, all := Orphans(s.StateDir)
+	_, left := leftovers(p.ID.PID, p.mark)
+	limit(before)
+	for what, err := range map[string]error{"start": started, "find": found, "alive": known, "orphans": all, "leftovers": left} {
+		if !errors.Is(err, syscall.EMFILE) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if !Shortage(started) {
+		t.Errorf("counted as a death: %v", started)
+	}
+	if all, err := Orphans(s.StateDir); err != nil || len(all) != 1 || all[0].Identity != p.ID {
+		t.Errorf("it was harmed: %+v, %v", all, err)
 	}
 }
 

@@ -26,23 +26,29 @@ func (s *supervisor) spec(p decide.Process) process.Spec {
 	}
 }
 
-// start starts a process. One that cannot be started has died at once.
-func (s *supervisor) start(o decide.Start) {
+// start starts a process. One that cannot be started has died at once, unless that is
+// for want of something that every process needs: then it was not tried.
+func (s *supervisor) start(o decide.Start) (tried bool) {
 	r := &running{Process: decide.Process{Line: o.Line, Version: o.Version, Port: s.freePort(o.Port), StartedMS: s.clock.now()}}
+	p, err := process.Start(s.spec(r.Process))
+	if process.Shortage(err) {
+		s.Log.Error("no process can be started: that is tried again, and is no exit of the release", "version", o.Version, "line", o.Line, "error", err, "every", startAgain.String())
+		return false
+	}
 	s.running[o.Line] = r
 	if o.Version == s.book.State.Current {
 		s.notBeforeMS = 0
 	}
-	p, err := process.Start(s.spec(r.Process))
 	if err != nil {
 		s.Log.Error("a release cannot be started", "version", o.Version, "line", o.Line, "error", err)
 		s.lost(r)
-		return
+		return true
 	}
 	r.process = p
 	s.saveRecords()
 	s.Log.Info("started", "version", r.Version, "line", r.Line, "port", r.Port, "pid", p.ID.PID)
 	s.watch(r)
+	return true
 }
 
 // freePort is the wanted port, or, where somebody else listens on it, another one of
@@ -68,26 +74,6 @@ func (s *supervisor) holds(port int) bool {
 		}
 	}
 	return false
-}
-
-// adopt takes over a process of a predecessor, or remembers that it is gone.
-func (s *supervisor) adopt(p decide.Process, id process.Identity) {
-	r := &running{Process: p}
-	s.running[p.Line] = r
-	if p.Phase == decide.Gone {
-		s.Log.Warn("a release has died while there was no supervisor", "version", p.Version, "line", p.Line, "pid", id.PID)
-		s.died(r)
-		return
-	}
-	taken, err := process.Adopt(id, s.spec(p))
-	if err != nil { // it died a moment ago, or cannot be watched
-		s.Log.Warn("a release cannot be taken over", "version", p.Version, "line", p.Line, "pid", id.PID, "error", err)
-		s.lost(r)
-		return
-	}
-	r.process = taken
-	s.Log.Info("taken over", "version", p.Version, "line", p.Line, "port", p.Port, "pid", id.PID, "phase", p.Phase.String())
-	s.watch(r)
 }
 
 // watch waits for a process to become ready and to end.

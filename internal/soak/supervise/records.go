@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 
-	"ramjet.dev/ingress/internal/soak/decide"
 	"ramjet.dev/ingress/internal/soak/process"
 )
 
@@ -53,32 +52,4 @@ func loadRecords(path string) (r records, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	return r, err
-}
-
-// found is a process of a predecessor, as decide and process need it.
-type found struct {
-	decide.Record
-	id process.Identity
-}
-
-// search finds what is left of the processes of a predecessor: those of its records,
-// and those that bear the mark of the state folder and are in no record.
-func search(r records, stateDir, bootID string) []found {
-	var all []found
-	known := make(map[int]bool) // lines
-	for _, p := range r.Processes {
-		known[p.Line] = true
-		reboot := r.BootID != bootID
-		all = append(all, found{id: p.Identity, Record: decide.Record{
-			Line: p.Line, Version: p.Version, Port: p.Port, StartedMS: p.StartedMS, Ready: p.Ready, Stopping: p.Stopping,
-			Reboot: reboot, Alive: !reboot && process.Alive(p.Identity),
-		}})
-	}
-	for _, o := range process.Orphans(stateDir) {
-		if !known[o.Line] {
-			known[o.Line] = true
-			all = append(all, found{id: o.Identity, Record: decide.Record{Line: o.Line, Version: o.Version, Port: o.Port, Alive: true}})
-		}
-	}
-	return all
 }

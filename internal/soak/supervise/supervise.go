@@ -37,8 +37,12 @@ const (
 	pipesName   = "pipes"
 )
 
-// writeAgain is how long to wait before the ledger is tried again.
-const writeAgain = time.Second
+const (
+	// writeAgain is how long to wait before the ledger is tried again.
+	writeAgain = time.Second
+	// startAgain is how long to wait for what was lacking when a process was to start.
+	startAgain = time.Second
+)
 
 // Options are the surroundings of a supervisor.
 type Options struct {
@@ -105,7 +109,10 @@ func Run(ctx context.Context, o Options) error {
 	if s.socket, err = control.Listen(s.path(config.SocketName)); err != nil {
 		return err
 	}
-	s.takeOver()
+	if err := s.takeOver(); err != nil {
+		s.socket.Close()
+		return err
+	}
 	s.socket.Serve(s.handle)
 	s.loop(ctx)
 	close(s.ended)
@@ -189,32 +196,6 @@ func nameable(e probation.Entry) error {
 	return nil
 }
 
-// takeOver finds the processes of a predecessor.
-func (s *supervisor) takeOver() {
-	r, err := loadRecords(s.path(recordsName))
-	if err != nil {
-		s.Log.Warn("it cannot be read which processes there were: they are looked for", "error", err)
-	}
-	all := search(r, s.Config.StateDir, s.bootID)
-	list := make([]decide.Record, len(all))
-	ids := make(map[int]process.Identity)
-	for i, f := range all {
-		list[i], ids[f.Line] = f.Record, f.id
-	}
-	left := decide.Recover(s.book, list, s.clock.now())
-	s.book.Idle = s.book.Idle || left.Idle
-	if left.Abandon {
-		s.abandon = probation.ReasonSupervisor
-	}
-	process.RemovePipes(s.Output.PipesDir, func(line int) bool { return ids[line].PID != 0 })
-	for _, p := range left.Processes {
-		s.adopt(p, ids[p.Line])
-	}
-	k := s.book.State
-	s.Log.Info("supervising", "ledger_lines", s.book.Lines, "state", k.Phase.String(), "current", k.Current,
-		"last_good", k.LastGood, "starting", k.Starting, "window_left", ms(k.LeftMS(s.clock.now())).String(), "processes", len(s.running))
-}
-
 // loop takes turns until everything has come to its end.
 func (s *supervisor) loop(ctx context.Context) {
 	timer := time.NewTimer(0)
@@ -272,7 +253,9 @@ func (s *supervisor) turn() (wake time.Duration, done bool) {
 				s.stop(line)
 			}
 			for _, start := range m.Start {
-				s.start(start)
+				if !s.start(start) {
+					return startAgain, false
+				}
 			}
 		}
 	}

@@ -88,9 +88,9 @@ func TestRecords(t *testing.T) {
 		t.Fatalf("%+v, %v", r, err)
 	}
 	for boot, reboot := range map[string]bool{"b": false, "c": true} {
-		found := search(r, t.TempDir(), boot)
-		if len(found) != 1 || found[0].Reboot != reboot || found[0].Alive {
-			t.Errorf("boot %s: %+v", boot, found)
+		found, err := search(r, t.TempDir(), boot)
+		if err != nil || len(found) != 1 || found[0].Reboot != reboot || found[0].Alive {
+			t.Errorf("boot %s: %+v, %v", boot, found, err)
 		}
 	}
 	if err := os.WriteFile(path, []byte(`{"boot`), 0o600); err != nil {
@@ -112,6 +112,16 @@ func service(t *testing.T) *config.Config {
 		Restart:   config.Restart{Backoff: time.Millisecond, Max: time.Second},
 		StopGrace: 30 * time.Second, Window: 50 * time.Millisecond, MaxRestarts: 2,
 	}
+}
+
+// orphans are the processes of releases that run.
+func orphans(t *testing.T, c *config.Config) []process.Orphan {
+	t.Helper()
+	all, err := process.Orphans(c.StateDir)
+	if err != nil {
+		t.Error(err)
+	}
+	return all
 }
 
 func options(c *config.Config) Options {
@@ -157,7 +167,7 @@ func TestRun(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if left := process.Orphans(c.StateDir); len(left) != 0 {
+	if left := orphans(t, c); len(left) != 0 {
 		t.Errorf("left behind: %+v", left)
 	}
 	read, err := ledger.Read(filepath.Join(c.StateDir, LedgerName))
@@ -209,7 +219,7 @@ func refuses(t *testing.T, text string, line int) {
 		c.Close()
 		t.Error("it listens")
 	}
-	if left := process.Orphans(c.StateDir); len(left) != 0 {
+	if left := orphans(t, c); len(left) != 0 {
 		t.Errorf("started: %+v", left)
 	}
 	if now, err := os.ReadFile(path); err != nil || string(now) != text {
@@ -294,6 +304,53 @@ func TestAheadOfTheClock(t *testing.T) {
 	}
 }
 
+// TestOutOfFiles: a supervisor that can open no more files does not know which releases
+// run. It says so and touches none; and it counts no exit of one that it cannot start.
+func TestOutOfFiles(t *testing.T) {
+	c := service(t)
+	if err := makeDir(c.StateDir); err != nil {
+		t.Fatal(err)
+	}
+	s := &supervisor{Options: options(c), running: map[int]*running{}, bootID: process.BootID()}
+	if err := s.open(); err != nil {
+		t.Fatal(err)
+	}
+	defer s.ledger.Close()
+	if _, err := s.tell(probation.Event{Kind: probation.Serving, TS: s.clock.now(), Version: "v1"}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := process.Start(s.spec(decide.Process{Line: 1, Version: "v1", Port: 1}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		p.Kill()
+		<-p.Gone()
+	}()
+	var before syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &before); err != nil {
+		t.Fatal(err)
+	}
+	limit := func(l syscall.Rlimit) {
+		if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	limit(syscall.Rlimit{Cur: 3, Max: before.Max})
+	taken := s.takeOver()
+	tried := s.start(decide.Start{Line: 2, Version: "v2", Port: 2})
+	limit(before)
+	if taken == nil || !strings.Contains(taken.Error(), "too many open files: they were not touched and go on") {
+		t.Errorf("taken over: %v", taken)
+	}
+	if tried || len(s.running) != 0 || s.book.Lines != 1 {
+		t.Errorf("tried to start: %v; %d processes, %d lines", tried, len(s.running), s.book.Lines)
+	}
+	if left := orphans(t, c); len(left) != 1 || left[0].PID != p.ID.PID {
+		t.Errorf("v1 was harmed: %+v", left)
+	}
+}
+
 // words are entries as "promoted v2, confirmed v2".
 func words(entries []probation.Entry) string {
 	var all []string
@@ -368,7 +425,7 @@ func TestBothSignalsAtOnce(t *testing.T) {
 				t.Error(err)
 			}
 		case <-late.C:
-			for _, o := range process.Orphans(c.StateDir) {
+			for _, o := range orphans(t, c) {
 				_ = syscall.Kill(-o.PID, syscall.SIGKILL)
 			}
 			t.Fatal("it waits for the grace")
@@ -391,7 +448,7 @@ func TestLinesFromTheFutureAlone(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- Run(ctx, options(c)) }()
-	for start := time.Now(); len(process.Orphans(c.StateDir)) == 0; {
+	for start := time.Now(); len(orphans(t, c)) == 0; {
 		if time.Since(start) > 30*time.Second {
 			t.Error("nothing was started")
 			break
