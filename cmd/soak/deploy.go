@@ -38,12 +38,12 @@ const returning = 30 * time.Second
 // deploy asks for a deploy and follows it, also beyond a change of the supervisor: the
 // window goes on, so the command does.
 func deploy(s streams, detach bool, path, version string) int {
-	if err := config.CheckVersion(version); err != nil {
-		return s.fail(exitRefused, err)
-	}
-	c, status := load(s, path)
+	c, status := load(s, path, version)
 	if status != exitOK {
 		return status
+	}
+	if err := config.CheckVersion(version); err != nil {
+		return s.fail(exitRefused, err)
 	}
 	ctx, cancel := interruptible()
 	defer cancel()

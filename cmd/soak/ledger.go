@@ -5,15 +5,19 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"ramjet.dev/ingress/internal/soak/ledger"
+	"ramjet.dev/ingress/internal/soak/supervise"
 )
 
-const ledgerHelp = `FILE is ledger.jsonl in the state folder of a config; - reads standard input. A last
+const ledgerHelp = `FILE is ledger.jsonl in the state folder of a config, that folder, or the config (a name
+that ends in .yaml or .yml); - reads standard input. A last
 line that was not written to its end is left out, and that is said on standard error.
 A line that cannot be read is refused with its number, and the exit status is 2.
 `
@@ -29,6 +33,10 @@ func ledgerCommand() command {
 }
 
 func printLedger(s streams, asJSON bool, path string) int {
+	path, status := ledgerAt(s, path)
+	if status != exitOK {
+		return status
+	}
 	contents, err := readLedger(s, path)
 	if err != nil {
 		return s.fail(exitRefused, err)
@@ -44,6 +52,22 @@ func printLedger(s streams, asJSON bool, path string) int {
 		fmt.Fprintln(s.err, "soak: the last line was not written to its end and is left out: "+contents.Describe())
 	}
 	return write(s, text)
+}
+
+// ledgerAt is the ledger that is meant by a config or a state folder. With a status
+// other than exitOK the faults were printed.
+func ledgerAt(s streams, path string) (string, int) {
+	if ext := filepath.Ext(path); ext == ".yaml" || ext == ".yml" {
+		c, status := load(s, path)
+		if status != exitOK {
+			return "", status
+		}
+		path = c.StateDir
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, supervise.LedgerName)
+	}
+	return path, exitOK
 }
 
 func readLedger(s streams, path string) (ledger.Contents, error) {

@@ -18,10 +18,26 @@ const configHelp = `CONFIG says which service is supervised and how; examples/so
 its keys. Every fault of it is reported at once, with its line.
 `
 
-// load reads the config. With a status other than exitOK the faults were printed.
-func load(s streams, path string) (*config.Config, int) {
+// swapped says what was meant where a release was named before the config.
+func swapped(path string, rest []string) string {
+	if len(rest) == 0 || exists(path) || !exists(rest[0]) {
+		return ""
+	}
+	return fmt.Sprintf("%s is not there, and %s is: the config comes first", path, rest[0])
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// load reads the config, which comes before the rest of the arguments. With a status other than exitOK the faults were printed.
+func load(s streams, path string, rest ...string) (*config.Config, int) {
 	c, err := config.Load(path)
 	if err != nil {
+		if hint := swapped(path, rest); hint != "" {
+			return nil, s.fail(exitRefused, errors.New(hint))
+		}
 		fmt.Fprintln(s.err, err) // each line begins with file:line
 		return nil, exitRefused
 	}

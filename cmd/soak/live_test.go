@@ -45,6 +45,15 @@ func TestLedgerTable(t *testing.T) {
 	if status, out, _ := call(someLedger, "ledger", "-"); status != exitOK || out != table {
 		t.Errorf("from standard input: %d\n%s", status, out)
 	}
+	config, dir := someConfig(t)
+	if err := os.WriteFile(filepath.Join(dir, "ledger.jsonl"), []byte(someLedger), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []string{config, dir} {
+		if status, out, err := call("", "ledger", of); status != exitOK || out != table {
+			t.Errorf("of %s: %d\n%s%s", of, status, out, err)
+		}
+	}
 	broken := file(t, "broken.jsonl", strings.Replace(someLedger, `"ts":1795980035686`, `"ts":-1`, 1))
 	if status, out, err := call("", "ledger", broken); status != exitRefused || out != "" || !strings.HasPrefix(err, "soak: "+broken+":2: ") {
 		t.Errorf("broken: %d %q %q", status, out, err)
@@ -81,6 +90,15 @@ func TestStatusWithoutSupervisor(t *testing.T) {
 			t.Errorf("%d, %q is missing in\n%s", status, want, out)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "ledger.jsonl"), []byte(`{"event":"serving","ts":0,"version":"v1"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, out, _ := call("", "status", path); !strings.Contains(out, "ledger      1 line\n") {
+		t.Errorf("one line:\n%s", out)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "ledger.jsonl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if status, out, _ := call("", "status", "--json", path); status != exitFailed || !strings.Contains(out, `"running":false,"state":"soaking","current":"v2"`) {
 		t.Errorf("%d %s", status, out)
 	}
@@ -96,6 +114,9 @@ func TestRefusedBeforeAnythingIsAsked(t *testing.T) {
 		{"rollback " + path + " v1 v2", "usage: soak rollback CONFIG [VERSION]\n"},
 		{"run --log-format=xml " + path, "soak: --log-format: \"xml\" is neither text nor json\n"},
 		{"deploy " + path + " ../v2", "soak: \"../v2\" cannot name a release: write letters, digits and . _ + - only, a letter or digit first\n"},
+		{"deploy v2 " + path, "soak: v2 is not there, and " + path + " is: the config comes first\n"},
+		{"rollback v2 " + path, "soak: v2 is not there, and " + path + " is: the config comes first\n"},
+		{"ledger " + bad, bad + ":2: unknown key \"baselin\""},
 		{"deploy " + path + " v2", "soak: no supervisor is running for " + path + ": start it with soak run " + path + "\n"},
 		{"rollback " + path, "soak: no supervisor is running for " + path + ": start it with soak run " + path + "\n"},
 		{"run " + bad, bad + ":2: unknown key \"baselin\", did you mean \"baseline\"?\n" + bad + ":4: ports has one port: "},

@@ -48,18 +48,37 @@ func main() {
 // run is main with its surroundings as arguments.
 func run(args []string, s streams) int {
 	name, args := split(args)
+	all := commands()
 	switch name {
-	case "--help", "-h", "help":
+	case "help":
+		return help(s, args, all)
+	case "--help", "-h":
 		return write(s, helpText())
-	case "--version":
+	case "--version", "version":
 		return write(s, fmt.Sprintf("soak %s (%s, %s/%s)\n", version, runtime.Version(), runtime.GOOS, runtime.GOARCH))
 	}
-	all := commands()
-	i := slices.IndexFunc(all, func(c command) bool { return c.name == name })
+	i := index(all, name)
 	if i < 0 {
 		return unknownCommand(s, name, all)
 	}
 	return all[i].dispatch(s, args)
+}
+
+// index is where a command stands in the table, -1 if it does not.
+func index(all []command, name string) int {
+	return slices.IndexFunc(all, func(c command) bool { return c.name == name })
+}
+
+// help is soak help, or soak help COMMAND.
+func help(s streams, args []string, all []command) int {
+	if len(args) == 0 {
+		return write(s, helpText())
+	}
+	i := index(all, args[0])
+	if i < 0 {
+		return unknownCommand(s, args[0], all)
+	}
+	return write(s, all[i].help())
 }
 
 // unknownCommand answers a word that is no command: with the one that was meant if that

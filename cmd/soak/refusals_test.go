@@ -33,6 +33,8 @@ func TestRefusals(t *testing.T) {
 		{[]string{"repotr", good}, usage},
 		{[]string{"frobnicate", good}, usage},
 		{[]string{"deplyo", good, "v2"}, "soak: unknown command deplyo, did you mean deploy? See soak --help"},
+		{[]string{"help", "frobnicate"}, usage},
+		{[]string{"help", "deplyo"}, "soak: unknown command deplyo, did you mean deploy? See soak --help"},
 		{[]string{good}, usage},
 		{[]string{"apply"}, usage},
 		{[]string{"report"}, usage},
@@ -101,6 +103,8 @@ func TestHelp(t *testing.T) {
 		{[]string{"--help"}, "soak COMMAND --help says more"},
 		{[]string{"-h"}, "soak COMMAND --help says more"},
 		{[]string{"help"}, "soak COMMAND --help says more"},
+		{[]string{"help", "run"}, "usage: soak run CONFIG [flags]"},
+		{[]string{"version"}, "soak " + version + " ("},
 		{[]string{"apply", "--help"}, "usage: soak apply PLAN [flags]"},
 		{[]string{"report", "x", "y", "-h"}, "usage: soak report PLAN [flags]"},
 		{[]string{"--version"}, "soak " + version + " ("},
@@ -119,8 +123,11 @@ func TestHelp(t *testing.T) {
 			t.Errorf("the help of %s does not say how to use it", c.name)
 		}
 	}
+	for _, c := range commands() {
+		help += c.help()
+	}
 	for line := range strings.Lines(help) {
-		if len(line) > 83 {
+		if len(line) > 90 {
 			t.Errorf("help is too wide: %q", line)
 		}
 	}

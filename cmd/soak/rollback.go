@@ -30,7 +30,7 @@ func rollbackCommand() command {
 }
 
 func rollback(s streams, now bool, args []string) int {
-	c, status := load(s, args[0])
+	c, status := load(s, args[0], args[1:]...)
 	if status != exitOK {
 		return status
 	}

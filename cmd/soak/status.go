@@ -106,7 +106,7 @@ func printStatus(w io.Writer, st control.Status) error {
 	for _, p := range st.Processes {
 		row("process", fmt.Sprintf("%s  pid %d  port %d  %s", p.Version, p.PID, p.Port, p.Phase))
 	}
-	row("ledger", fmt.Sprintf("%d lines", st.LedgerLines))
+	row("ledger", lines(st.LedgerLines))
 	if st.LedgerError != "" {
 		row("ledger error", st.LedgerError)
 	}
@@ -127,6 +127,13 @@ func stateText(st control.Status) string {
 		return "serving: the baseline, nothing was promoted since"
 	}
 	return st.State
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return fmt.Sprintf("%d lines", n)
 }
 
 func orNone(text string) string {

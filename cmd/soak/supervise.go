@@ -23,9 +23,9 @@ budget. What it does is in DIR/ledger.jsonl first, DIR being stateDir of the con
 It stays in the foreground and logs to standard error.
 
 SIGTERM or SIGINT stops the release, and then the supervisor, with status 0; a second
-one kills what has not stopped yet. SIGHUP changes nothing. Status 2: it did not begin, and no process was touched. When the
-supervisor is killed, the release goes on; the next supervisor takes it over and
-stands where the ledger ends.
+one kills what has not stopped yet. SIGHUP changes nothing. Status 2: it did not
+begin, and no process was touched. When the supervisor is killed, the release goes on;
+the next supervisor takes it over and stands where the ledger ends.
 `
 
 func runCommand() command {

@@ -117,7 +117,7 @@ var advice = []struct{ part, advice string }{
 	{"expected key", "check the indentation of this line against the one above"},
 	{"'-' indicator", "check the indentation of this line against the one above"},
 	{"unexpected end of stream", "a quote is not closed"},
-	{"expected ',' or", "a bracket is not closed, or a comma is missing"},
+	{"expected ',' or", "a bracket is not closed, a comma is missing, or a value with { or [ in it is not in quotes"},
 	{"could not find expected ':'", "a colon is missing after the key"},
 	{"unknown escape", `write \\ for a backslash, or use single quotes`},
 	{"incompatible YAML document", "remove the line with %YAML"},

@@ -55,7 +55,14 @@ type Config struct {
 	// Window is the soak window and MaxRestarts its budget.
 	Window      time.Duration
 	MaxRestarts int
+
+	file  string
+	lines map[string]int // of keys, "readiness.command" and so on
 }
+
+// Where is the place of a key, "soak.yaml:7: command", for what is wrong with what it
+// leads to. A key that was left out has that of the file's beginning.
+func (c *Config) Where(key string) string { return fmt.Sprintf("%s:%d: %s", c.file, c.lines[key], key) }
 
 // Readiness says when a release that was started is ready. One of HTTPPath, TCP and
 // Command is set.

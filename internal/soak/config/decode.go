@@ -25,6 +25,10 @@ func (d *decoder) config(root *yaml.Node) {
 	if !ok {
 		return
 	}
+	d.out.file, d.out.lines = d.File, make(map[string]int)
+	for _, key := range []string{"stateDir", "command", "dir", "outputDir"} {
+		d.out.lines[key] = o.At(key)
+	}
 	d.out.StateDir = d.stateDir(o)
 	d.out.Baseline = o.Required("baseline", "name the release that serves as long as no other was deployed")
 	if d.out.Baseline != "" {
@@ -55,7 +59,7 @@ func (d *decoder) stateDir(o strictyaml.Object) string {
 	}
 	dir := d.absolute(given)
 	if n := len(filepath.Join(dir, SocketName)); n > maxSocketPath {
-		o.Report(o.At("stateDir"), "stateDir is too long by %d bytes for the socket in it: choose a shorter path, this one is %q", n-maxSocketPath, dir)
+		o.Report(o.At("stateDir"), "stateDir is too long: the socket in it has a path of %d bytes, and at most %d are possible; this one is %q", n, maxSocketPath, dir)
 	}
 	return dir
 }
@@ -152,6 +156,7 @@ func (d *decoder) readiness(o strictyaml.Object) {
 	}
 	if _, given := in.Values["command"]; given {
 		r.Command = d.command(in, "command", "write the program and its arguments as a list")
+		d.out.lines["readiness.command"] = in.At("command")
 	}
 	if _, given := in.Values["http"]; given && !strings.HasPrefix(r.HTTPPath, "/") && r.HTTPPath != "" {
 		in.Report(in.At("http"), "readiness.http is %q: write a path that begins with /; it is asked for on the port of the release", r.HTTPPath)

@@ -204,5 +204,9 @@ func (c Contents) Describe() string {
 	if len(c.Torn) > most {
 		text += "…"
 	}
-	return fmt.Sprintf("line %d, %d bytes: %s", len(c.Entries)+1, len(c.Torn), strings.Trim(text, `"`))
+	size := "1 byte"
+	if len(c.Torn) != 1 {
+		size = fmt.Sprintf("%d bytes", len(c.Torn))
+	}
+	return fmt.Sprintf("line %d, %s: %s", len(c.Entries)+1, size, strings.Trim(text, `"`))
 }

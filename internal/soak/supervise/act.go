@@ -2,6 +2,7 @@ package supervise
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -40,6 +41,9 @@ func (s *supervisor) start(o decide.Start) (tried bool) {
 		s.notBeforeMS = 0
 	}
 	if err != nil {
+		if why := startable(s.Config, o.Version); why != nil {
+			err = why
+		}
 		s.Log.Error("a release cannot be started", "version", o.Version, "line", o.Line, "error", err)
 		s.lost(r)
 		return true
@@ -79,7 +83,11 @@ func (s *supervisor) holds(port int) bool {
 // watch waits for a process to become ready and to end.
 func (s *supervisor) watch(r *running) {
 	if r.process.Unheard != nil {
-		s.Log.Error("what a release writes is lost", "version", r.Version, "line", r.Line, "error", r.process.Unheard)
+		err := r.process.Unheard
+		if s.Config.OutputDir != "" {
+			err = fmt.Errorf("%s: %w", s.Config.Where("outputDir"), err)
+		}
+		s.Log.Error("what a release writes is lost", "version", r.Version, "line", r.Line, "error", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	r.stopProbe = cancel

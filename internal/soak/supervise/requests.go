@@ -128,6 +128,9 @@ func (s *supervisor) begin(version string) beginning {
 	case version == k.Current:
 		return beginning{already: version + " serves already, and is confirmed"}
 	}
+	if err := startable(s.Config, version); err != nil {
+		return beginning{refused: notDeployed(version, err)}
+	}
 	entries, err := s.tell(probation.Event{TS: s.clock.now(), Kind: probation.Deploy, Version: version})
 	if err != nil {
 		return beginning{refused: notDeployed(version, err)}
@@ -175,7 +178,11 @@ func (s *supervisor) rollback(ctx context.Context, q control.Request, send func(
 	return follow(ctx, b.f, send, func(r control.Reply) *control.Result {
 		switch {
 		case r.Entry != nil && (r.Entry.Kind == probation.EntryRestarted || r.Entry.Kind == probation.EntryStopped):
-			return &control.Result{Message: to + " was gone back to, and does not come up: it is tried again, see soak status"}
+			message := to + " was gone back to, and does not come up: it is tried again, see soak status"
+			if err := startable(s.Config, to); err != nil {
+				message += ": " + err.Error()
+			}
+			return &control.Result{Message: message}
 		case r.Status == nil:
 			return nil
 		case r.Status.Current != to:

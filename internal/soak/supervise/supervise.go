@@ -95,7 +95,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	s.Output.PipesDir = s.path(pipesName)
 	if err := makeDir(o.Config.StateDir); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", o.Config.Where("stateDir"), err)
 	}
 	l, err := lock(s.path(lockName))
 	if err != nil {
@@ -106,6 +106,11 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer s.ledger.Close()
+	if s.book.State.Current == "" { // nothing has begun, so nothing is lost by not beginning
+		if err := startable(o.Config, o.Config.Baseline); err != nil {
+			return err
+		}
+	}
 	if s.socket, err = control.Listen(s.path(config.SocketName)); err != nil {
 		return err
 	}
