@@ -132,7 +132,7 @@ func (w *world) replace(n int) error {
 	if err := w.newer(before.Serving); err != nil {
 		return err
 	}
-	wait(w.ctx, 300*time.Millisecond)
+	wait(w.ctx, 2*time.Second) // what was decided by the old table has been asked by then
 	old.leave()
 	return w.putEndpoints(rollService, addresses(w.roll))
 }

@@ -90,6 +90,8 @@ func faulty(v *visitor) func(context.Context) error {
 		case 3: // an answer while the body is being sent
 			q.method, q.target, q.body = http.MethodPost, "/?do=early", v.text(1<<10, 256<<10)
 			q.status = http.StatusRequestEntityTooLarge
+			// Connections to the faulty ones end at any moment, and a POST is sent once.
+			q.host, q.from = "steady.test", steadyService
 			err := v.ask(q)
 			v.leave() // what of the body was still to come is nobody's
 			return err

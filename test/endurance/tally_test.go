@@ -119,9 +119,9 @@ type outages struct {
 	all [][2]time.Time
 }
 
-// late is how long after its death a backend may still be asked: its connection is
-// one that the proxy held for open.
-const late = 100 * time.Millisecond
+// late is how long after its death a backend may still be asked, over a connection that
+// the proxy takes for open; long, because the machine may be slow to tell it.
+const late = time.Second
 
 func (o *outages) begin() {
 	o.mu.Lock()
