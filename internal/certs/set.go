@@ -59,6 +59,10 @@ type Expiry struct {
 // it is still valid (RFC 5280 §4.1.2.5).
 func (e Expiry) Expired(now time.Time) bool { return now.After(e.NotAfter) }
 
+// Each does a piece of work for each of 0 to n-1, in any order and perhaps several at a
+// time, and returns when all are done. It is how a caller that has goroutines lends them.
+type Each func(n int, do func(i int))
+
 // Build makes the set that holds want. Identities that one of the kept sets
 // holds are taken from it, the same parsed certificate or the same problem;
 // exactly the others are parsed, and parsed is their number, those that failed
@@ -68,7 +72,14 @@ func (e Expiry) Expired(now time.Time) bool { return now.After(e.NotAfter) }
 // or not, sorted by namespace, name and identity: whoever reports them compares
 // with what it reported before.
 func Build(want []Material, kept ...*Set) (s *Set, parsed int, problems []Problem) {
+	return inTurn.Build(want, kept...)
+}
+
+// Build is [Build], with the parsing done by each: about 50 µs for a pair.
+func (each Each) Build(want []Material, kept ...*Set) (s *Set, parsed int, problems []Problem) {
 	s = &Set{entries: make(map[route.CertID]entry, len(want))}
+	var ids []route.CertID // of those to be parsed
+	var unknown []Material
 	for _, m := range want {
 		id := m.ID()
 		if _, twice := s.entries[id]; twice {
@@ -76,16 +87,29 @@ func Build(want []Material, kept ...*Set) (s *Set, parsed int, problems []Proble
 		}
 		e, held := find(id, kept)
 		if !held {
-			e = newEntry(id, m)
-			parsed++
+			ids, unknown = append(ids, id), append(unknown, m)
 		}
 		s.entries[id] = e
+	}
+	entries := make([]entry, len(ids))
+	each(len(ids), func(i int) { entries[i] = newEntry(ids[i], unknown[i]) })
+	for i, id := range ids {
+		s.entries[id] = entries[i]
+	}
+	for _, e := range s.entries {
 		if e.problem != nil {
 			problems = append(problems, *e.problem)
 		}
 	}
 	slices.SortFunc(problems, compareProblems)
-	return s, parsed, problems
+	return s, len(ids), problems
+}
+
+// inTurn does one after the other.
+var inTurn Each = func(n int, do func(i int)) {
+	for i := range n {
+		do(i)
+	}
 }
 
 // find looks for an identity in the first kept set that knows it.

@@ -198,3 +198,29 @@ func TestGetDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+// However the parsing is spread, the set and the problems are the same.
+func TestEach(t *testing.T) {
+	ca := certtest.NewAuthority(t)
+	kept, good, broken := material(t, ca, "kept"), material(t, ca, "good"), material(t, ca, "broken")
+	broken.Key = good.Key
+	before, _, _ := certs.Build([]certs.Material{kept})
+	want := []certs.Material{broken, kept, good, broken, {Name: "empty"}}
+	set, parsed, problems := certs.Build(want, before)
+	pieces := 0
+	backwards, parsedBackwards, again := certs.Each(func(n int, do func(int)) {
+		pieces = n
+		for i := range n {
+			do(n - 1 - i)
+		}
+	}).Build(want, before)
+	if pieces != 3 || parsed != 3 || parsedBackwards != 3 {
+		t.Errorf("%d pieces of work, %d and %d parsed; want 3", pieces, parsed, parsedBackwards)
+	}
+	if !slices.Equal(set.IDs(), backwards.IDs()) || set.Len() != 2 || backwards.Get(kept.ID()) != before.Get(kept.ID()) {
+		t.Errorf("%v and %v", set.IDs(), backwards.IDs())
+	}
+	if !slices.Equal(problems, again) || len(problems) != 2 {
+		t.Errorf("%v\n%v", problems, again)
+	}
+}

@@ -106,3 +106,34 @@ func endpointChanges(b *testing.B, service string, served bool) {
 		change(i+2, served)
 	}
 }
+
+// BenchmarkFirst is what the first compile of all that costs, from the signal until it is
+// told, with nothing known of it before. took is the time of the compile in it.
+func BenchmarkFirst(b *testing.B) {
+	snapshot := crowd(b)
+	var took time.Duration
+	for b.Loop() {
+		changes, done := make(chan struct{}, 1), make(chan rebuild.Result, 1)
+		ctl := control.New(control.Options{History: generation.NewHistory(10), Live: &generation.Live{}})
+		var translator translate.Translator
+		build := rebuild.New(rebuild.Options{
+			Changes: changes, Control: ctl, Done: func(r rebuild.Result) { done <- r },
+			Translate: func() translate.Translation {
+				return translator.Translate(snapshot, translate.Options{Class: "ramjet"})
+			},
+		})
+		ctx, cancel := context.WithCancel(b.Context())
+		var running sync.WaitGroup
+		running.Go(func() { _ = ctl.Run(ctx) })
+		running.Go(func() { build.Run(ctx) })
+		changes <- struct{}{}
+		r := <-done
+		took += r.Took
+		if r.Parsed != 500 {
+			b.Fatalf("%d certificates parsed", r.Parsed)
+		}
+		cancel()
+		running.Wait()
+	}
+	b.ReportMetric(float64(took.Microseconds())/1000/float64(b.N), "took-ms/op")
+}

@@ -15,6 +15,7 @@ package rebuild
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -162,9 +163,14 @@ func (r *Rebuild) compile(ctx context.Context) (Result, error) {
 		return Result{Translation: t, Warnings: t.Explain(r.found.diagnostics, r.found.problems), Generation: r.last.Number, Took: time.Since(began)}, nil
 	}
 	state := r.options.Control.State()
+	var set *certs.Set
+	var problems []certs.Problem
+	result := Result{Translation: t, Generation: r.last.Number}
+	var parsing sync.WaitGroup
+	parsing.Go(func() { set, result.Parsed, problems = certs.Each(spread).Build(t.Certs, state.Sets()...) })
 	table, diagnostics := route.Compile(t.Spec, state.Tables()...)
-	set, parsed, problems := certs.Build(t.Certs, state.Sets()...)
-	result := Result{Translation: t, Warnings: t.Explain(diagnostics, problems), Generation: r.last.Number, Parsed: parsed, Took: time.Since(began)}
+	parsing.Wait()
+	result.Warnings, result.Took = t.Explain(diagnostics, problems), time.Since(began)
 	result.half = half(r.found.translation, t, r.last.Table, table)
 	r.found = found{t, diagnostics, problems}
 	r.note()

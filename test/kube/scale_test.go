@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -106,13 +107,23 @@ func TestScale(t *testing.T) {
 		c.measure(change.what, 50, change.do)
 	}
 
-	t.Log("a start with everything in place")
-	again := w.launch(w.Admin, "--log-level", "debug", "--no-status-update")
-	again.ready()
-	t.Logf("ready %s after the start of the process", ms(time.Since(again.Started)))
-	again.is(host(last), "/path-4", pods[0].name)
-	again.quiet()
-	t.Logf("the first compile took %s; resident %s, %s at most", again.compiles()[0], mib(again.memory("VmRSS")), mib(again.PeakMemory()))
+	t.Log("starts with everything in place")
+	var ready, first []time.Duration
+	for range 5 {
+		again := w.launch(w.Admin, "--log-level", "debug", "--no-status-update")
+		again.ready()
+		ready = append(ready, time.Since(again.Started))
+		again.is(host(last), "/path-4", pods[0].name)
+		again.quiet()
+		first = append(first, again.compiles()[0])
+		t.Logf("ready %s after the start of the process, the first compile took %s; resident %s, %s at most",
+			ms(ready[len(ready)-1]), ms(first[len(first)-1]), mib(again.memory("VmRSS")), mib(again.PeakMemory()))
+		again.Signal(syscall.SIGTERM)
+		again.Exit()
+	}
+	slices.Sort(ready)
+	slices.Sort(first)
+	t.Logf("medians: ready after %s, the first compile took %s", ms(ready[2]), ms(first[2]))
 }
 
 func host(n int) string { return fmt.Sprintf("shop-%d.test", n) }
