@@ -21,7 +21,7 @@ import (
 
 // attemptH2 is an attempt over cleartext HTTP/2, the protocol of gRPC backends.
 func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
-	ctx, cancel := context.WithCancel(x.r.Context())
+	ctx, cancel := context.WithCancel(x.contextUntilGone())
 	s := &stream{x: x, start: x.rec.Start}
 	s.idle = newIdleTimer(x.e.options.StreamIdle, func() { s.giveUp(cancel) })
 	defer x.watchH2(cancel)()
@@ -52,6 +52,17 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	s.idle.touch()
 	s.relay(resp)
 	return answered, nil
+}
+
+// contextUntilGone is what an attempt lasts as long as. Over HTTP/2 it is the request's own
+// context. That of an HTTP/1 request ends not only with its client, which watchH2 sees, but
+// also when the gate refuses its body, before the read has returned that says why: the
+// backend would be blamed.
+func (x *exchange) contextUntilGone() context.Context {
+	if x.client.gate != nil && x.r.ProtoMajor == 1 {
+		return context.WithoutCancel(x.r.Context())
+	}
+	return x.r.Context()
 }
 
 // watchH2 makes cancel be called when an HTTP/1 client goes away, until the result
