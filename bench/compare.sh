@@ -43,16 +43,17 @@ build
 certify ecdsa -newkey ec -pkeyopt ec_paramgen_curve:prime256v1
 certify rsa -newkey rsa:2048
 
-# spent NAME: the CPU time in microseconds that a proxy has used, all its processes.
-# /proc counts it in hundredths of a second, and exactly.
+# spent NAME: the CPU time in microseconds that a proxy has used, all its processes, and
+# what of it was spent in user space. /proc counts it in hundredths of a second. The sum
+# is exact, the part is sampled by the kernel's tick.
 spent() {
-	local p stat total=0
+	local p stat total=0 user=0
 	for p in $(pgrep -g "${pid[$1]}"); do
 		stat=$(sed 's/.*) //' "/proc/$p/stat")
 		set -- "$1" $stat
-		total=$((total + ${13} + ${14}))
+		total=$((total + ${13} + ${14})) user=$((user + ${13}))
 	done
-	echo $((total * 10000))
+	echo $((total * 10000)) $((user * 10000))
 }
 
 # drive ROW HTTP HTTPS SECONDS: puts load on a proxy; prints "answers errors", and in
@@ -77,14 +78,15 @@ drive() {
 
 # slice SETUP ROW ROLE NAME: one slice, one line.
 slice() {
-	local length=$seconds before after answers
+	local length=$seconds answers
+	local -a before after
 	case $2 in tls-get | handshake* | pace | h2) length=$((2 * seconds)) ;; esac
-	before=$(spent "$4")
+	before=($(spent "$4"))
 	answers=$(drive "$2" ${port[$4]} "$length")
-	after=$(spent "$4")
+	after=($(spent "$4"))
 	[ "${answers%% *}" -gt 0 ] || { echo "$4 answered nothing in $2, \"answers errors\" are $answers" >&2; return 1; }
-	set -- "$1" "$2" "$3" "$4" $((after - before)) $answers
-	echo "$1 $2 $3 $4 $5 $6 $7 $length ${8:-0}" >>"$results.slices"
+	set -- "$1" "$2" "$3" "$4" $((after[0] - before[0])) $((after[1] - before[1])) $answers
+	echo "$1 $2 $3 $4 $5 $6 $7 $8 $length ${9:-0}" >>"$results.slices"
 }
 
 # measure SETUP ROW REFERENCE NAME ...: all run at once, and are driven in turns with

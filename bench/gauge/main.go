@@ -7,7 +7,7 @@
 //	gauge handshakes ADDRESS LOOPS TIME full handshake, one GET, close; prints "requests errors"
 //	gauge pace ADDRESS RATE TIME        GETs at a fixed rate; prints "requests errors p99", in microseconds
 //	gauge hold ADDRESS CONNECTIONS      opens and uses them, prints "open", waits for a line, uses them again, prints how many lived
-//	gauge table FILE                    Markdown, from lines "setup row role proxy microseconds requests errors seconds p99"
+//	gauge table FILE                    Markdown, from lines "setup row role proxy microseconds user requests errors seconds p99"
 //
 // It is a tool of the benchmark and no part of the product.
 package main

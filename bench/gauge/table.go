@@ -13,6 +13,8 @@ type slice struct {
 	reference bool    // what the others are compared with
 	proxy     string  // its name
 	cost      float64 // CPU microseconds for each request
+	user      float64 // those of them that were spent in user space
+	requests  float64
 	rate      float64 // requests a second
 	errors    int64
 	p99       float64 // of the latency, in microseconds; 0 where it was not measured
@@ -41,8 +43,8 @@ func table(file string, out io.Writer) error {
 		if s.setup != setup {
 			setup = s.setup
 			fmt.Fprintf(out, "\n**%s**\n\n", setup)
-			fmt.Fprintln(out, "| what | proxy | CPU µs/request: median | lower quartile | spread | ratio to adjacent slices: median | spread | ratio of lower quartiles | p99 µs | ratio | requests/s | errors | slices |")
-			fmt.Fprintln(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+			fmt.Fprintln(out, "| what | proxy | CPU µs/request: median | lower quartile | spread | of it user, mean | ratio to adjacent slices: median | spread | ratio of lower quartiles | p99 µs | ratio | requests/s | errors | slices |")
+			fmt.Fprintln(out, "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
 		}
 		s.write(out)
 	}
@@ -54,15 +56,15 @@ func read(in io.Reader) (all []*series, err error) {
 	for lines.Scan() {
 		var setup, row, role string
 		var one slice
-		var micros, requests, seconds float64
-		if _, err := fmt.Sscan(lines.Text(), &setup, &row, &role, &one.proxy, &micros, &requests, &one.errors, &seconds, &one.p99); err != nil {
+		var micros, user, seconds float64
+		if _, err := fmt.Sscan(lines.Text(), &setup, &row, &role, &one.proxy, &micros, &user, &one.requests, &one.errors, &seconds, &one.p99); err != nil {
 			return nil, fmt.Errorf("%q: %w", lines.Text(), err)
 		}
-		if requests == 0 {
+		if one.requests == 0 {
 			return nil, fmt.Errorf("%q: no request was answered", lines.Text())
 		}
 		one.reference = role == "reference"
-		one.cost, one.rate = micros/requests, requests/seconds
+		one.cost, one.user, one.rate = micros/one.requests, user/one.requests, one.requests/seconds
 		at := slices.IndexFunc(all, func(s *series) bool { return s.setup == setup && s.row == row })
 		if at < 0 {
 			at = len(all)
@@ -77,6 +79,7 @@ func read(in io.Reader) (all []*series, err error) {
 func (s *series) write(out io.Writer) {
 	var names []string
 	costs, ratios, rates, errors := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}, map[string]int64{}
+	users, requests := map[string]float64{}, map[string]float64{} // sums: a slice has few ticks
 	p99s, p99ratios := map[string][]float64{}, map[string][]float64{}
 	reference := ""
 	for i, one := range s.slices {
@@ -84,6 +87,8 @@ func (s *series) write(out io.Writer) {
 			names = append(names, one.proxy)
 		}
 		costs[one.proxy] = append(costs[one.proxy], one.cost)
+		users[one.proxy] += one.user * one.requests
+		requests[one.proxy] += one.requests
 		rates[one.proxy] = append(rates[one.proxy], one.rate)
 		errors[one.proxy] += one.errors
 		p99s[one.proxy] = append(p99s[one.proxy], one.p99)
@@ -112,8 +117,8 @@ func (s *series) write(out io.Writer) {
 			lateRatio = fmt.Sprintf("**%.2f** (%.2f–%.2f)", quantile(r, 0.5), slices.Min(r), slices.Max(r))
 		}
 		c := costs[name]
-		fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.1f–%.1f | %s | %s | %s | %.0f | %d | %d |\n", s.row, name,
-			quantile(c, 0.5), quantile(c, 0.25), slices.Min(c), slices.Max(c), ratio, late, lateRatio, quantile(rates[name], 0.5), errors[name], len(c))
+		fmt.Fprintf(out, "| %s | %s | %.1f | %.1f | %.1f–%.1f | %.1f | %s | %s | %s | %.0f | %d | %d |\n", s.row, name,
+			quantile(c, 0.5), quantile(c, 0.25), slices.Min(c), slices.Max(c), users[name]/requests[name], ratio, late, lateRatio, quantile(rates[name], 0.5), errors[name], len(c))
 	}
 }
 
