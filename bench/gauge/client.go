@@ -34,8 +34,12 @@ func get(c net.Conn, host, path string) error {
 }
 
 // wait asks until the answer is 200.
-func wait(address, host, path string) (err error) {
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+func wait(address, host, path string) error {
+	return waitEvery(5*time.Millisecond, address, host, path)
+}
+
+func waitEvery(pause time.Duration, address, host, path string) (err error) {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(pause) {
 		var c net.Conn
 		if c, err = net.Dial("tcp", address); err != nil {
 			continue

@@ -4,6 +4,7 @@
 // were measured into a table.
 //
 //	gauge wait ADDRESS HOST PATH        until that answers 200, at most a minute
+//	gauge first ADDRESS HOST PATH COMMAND ARGUMENT ... runs a command until that answers 200; prints after how many milliseconds it did
 //	gauge handshakes ADDRESS LOOPS TIME full handshake, one GET, close; prints "requests errors"
 //	gauge pace ADDRESS RATE TIME        GETs at a fixed rate; prints "requests errors p99", in microseconds
 //	gauge hold ADDRESS CONNECTIONS      opens and uses them, prints "open", waits for a line, uses them again, prints how many lived
@@ -30,6 +31,8 @@ func run(args []string) error {
 	switch {
 	case len(args) == 4 && args[0] == "wait":
 		return wait(args[1], args[2], args[3])
+	case len(args) >= 5 && args[0] == "first":
+		return first(args[1], args[2], args[3], args[4:])
 	case len(args) == 4 && args[0] == "handshakes":
 		return drive(handshakes, args[1:])
 	case len(args) == 4 && args[0] == "pace":

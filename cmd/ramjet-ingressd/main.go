@@ -42,6 +42,7 @@ func run(args []string, getenv func(string) (string, bool), environ []string, st
 	if c.workerThreads > 0 {
 		runtime.GOMAXPROCS(c.workerThreads)
 	}
+	defer takeSlack()()
 	logger, sink := newLogger(c, stderr)
 	defer flush(sink)
 	for _, w := range unknownVariables(environ) {

@@ -180,6 +180,7 @@ func (w wire) SetWriteDeadline(t time.Time) error {
 func (s *session) shake(done func(error)) {
 	l := s.c.loop
 	l.engine.beside.Go(func() {
+		deepen()
 		err := s.tls.Handshake()
 		l.post(func() { done(err) })
 	})
@@ -292,3 +293,19 @@ func (s *session) close(shaking bool) {
 	}
 	s.unseal()
 }
+
+// depth makes a stack of 16 KiB, in which a handshake fits; it is the largest kind that
+// the runtime keeps free ones of.
+const depth = 7 << 10
+
+// deepen grows the stack of a goroutine at once to what a handshake needs. It would else
+// be copied at each of three doublings, with ever more on it: a twentieth of a handshake.
+//
+//go:noinline
+func deepen() {
+	var room [depth]byte
+	fill(&room)
+}
+
+//go:noinline
+func fill(room *[depth]byte) { room[0]++ }
