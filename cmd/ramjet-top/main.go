@@ -57,7 +57,7 @@ func run(args []string, getenv func(string) (string, bool), stdin io.Reader, std
 	clock := newClock()
 	var clients []*adminclient.Client
 	for _, t := range c.targets {
-		client := adminclient.New(adminclient.Options{Target: t, Token: c.token, Now: clock.elapsed})
+		client := adminclient.New(adminclient.Options{Target: t, Token: c.token, Now: clock.elapsed, Raw: c.json})
 		defer client.Close()
 		clients = append(clients, client)
 	}

@@ -1,7 +1,8 @@
 // Package adminclient asks the admin port of one daemon, and tells it to pin and to
 // release.
 //
-// Guarantees: every answer is bounded in bytes and in time; what is not an answer of
+// Guarantees: every answer is bounded in bytes, in time, and in the memory that it
+// takes when it is decoded; what is not an answer of
 // the interface is an error that says so in one line fit for a terminal; the token
 // goes with the two requests that need it and nowhere else, because redirects are not
 // followed and proxies of the environment are not used. The package never knows what
@@ -35,6 +36,8 @@ type Options struct {
 	Target Target
 	// Token is sent with Pin and Release. "" = none.
 	Token string
+	// Raw keeps the answers of a Reading as they came, beside what they say.
+	Raw bool
 	// Timeout bounds a Read, a Pin and a Release as a whole. 0 = 10 s.
 	Timeout time.Duration
 	// Now is a monotonic clock, for the moments of a Reading. Required.
@@ -74,7 +77,8 @@ type Reading struct {
 	Generations admin.Generations
 	Routes      admin.Routes
 	Series      Series
-	// GenerationsJSON and RoutesJSON are the answers as they came.
+	// GenerationsJSON and RoutesJSON are the answers as they came, nil without
+	// Options.Raw.
 	GenerationsJSON, RoutesJSON []byte
 	// RoutesAt and SeriesAt are when those two answers began, on the clock of the
 	// client: the daemon took its numbers then, give or take a round trip.
@@ -100,7 +104,10 @@ func (c *Client) Read(ctx context.Context) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.RoutesAt, r.RoutesJSON = routes.at, routes.body
+	r.RoutesAt = routes.at
+	if c.options.Raw {
+		r.RoutesJSON = routes.body
+	}
 	if err := c.decode(admin.PathRoutes, routes.body, &r.Routes, &r.Routes.Version); err != nil {
 		return nil, err
 	}
@@ -108,7 +115,9 @@ func (c *Client) Read(ctx context.Context) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.GenerationsJSON = generations.body
+	if c.options.Raw {
+		r.GenerationsJSON = generations.body
+	}
 	if err := c.decode(admin.PathGenerations, generations.body, &r.Generations, &r.Generations.Version); err != nil {
 		return nil, err
 	}
@@ -155,7 +164,11 @@ func (c *Client) do(r *http.Request, path string, bound int64) (answer, error) {
 
 // decode reads an answer of the interface; version points into it.
 func (c *Client) decode(path string, body []byte, into any, version *int) error {
-	switch err := json.Unmarshal(body, into); {
+	err := count(body)
+	if err == nil {
+		err = json.Unmarshal(body, into)
+	}
+	switch {
 	case err != nil:
 		return c.foreign(path, err)
 	case *version == 0:

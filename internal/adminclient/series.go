@@ -32,6 +32,9 @@ const (
 	seriesProcessStart = "process_start_time_seconds"
 )
 
+// seriesNames are all of these.
+var seriesNames = []string{seriesRequests, seriesConnections, seriesLatency, seriesGeneration, seriesPinned, seriesProcessStart}
+
 // statusClasses are the labels of seriesRequests.
 var statusClasses = []string{"1xx", "2xx", "3xx", "4xx", "5xx"}
 
@@ -82,6 +85,10 @@ func (s Series) MarshalJSON() ([]byte, error) {
 
 // parseSeries reads an exposition. Every number of it is finite and not negative.
 func parseSeries(text []byte) (Series, error) {
+	text, err := relevant(text)
+	if err != nil {
+		return nil, err
+	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(text))
 	if err != nil {
