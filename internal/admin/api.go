@@ -23,6 +23,8 @@ type Generations struct {
 	Serving uint64 `json:"serving"`
 	// Pinned is the generation that holds the pin; nil is no pin.
 	Pinned *uint64 `json:"pinned"`
+	// PinnedAt is when the pin began, in UTC and whole seconds; absent without a pin.
+	PinnedAt *time.Time `json:"pinned_at,omitempty"`
 	// Generations are all that can be pinned or that serve, the newest first. Never
 	// nil.
 	Generations []Generation `json:"generations"`

@@ -15,6 +15,9 @@ func (a *api) generations(w http.ResponseWriter, _ *http.Request) {
 // generationsOf is a state in the words of the interface.
 func generationsOf(s *control.State) Generations {
 	g := Generations{Version: Version, Serving: s.Serving, Pinned: s.Pinned, Generations: make([]Generation, 0, len(s.Kept))}
+	if s.Pinned != nil {
+		g.PinnedAt = new(seconds(s.PinnedAt))
+	}
 	for _, kept := range s.Kept {
 		g.Generations = append(g.Generations, generationOf(kept))
 	}
@@ -24,7 +27,7 @@ func generationsOf(s *control.State) Generations {
 func generationOf(g generation.Generation) Generation {
 	return Generation{
 		Generation: g.Number,
-		AppliedAt:  g.AppliedAt.UTC().Truncate(time.Second),
+		AppliedAt:  seconds(g.AppliedAt),
 		Published:  g.Published,
 		Digest:     g.Table.Digest(),
 		Routes:     len(g.Table.Routes()),
@@ -43,6 +46,9 @@ func generationOf(g generation.Generation) Generation {
 		},
 	}
 }
+
+// seconds is a time as the interface has it.
+func seconds(t time.Time) time.Time { return t.UTC().Truncate(time.Second) }
 
 // list makes an empty list of none, for JSON.
 func list(items []string) []string {

@@ -35,8 +35,8 @@ func members(body []byte) (listed int, err error) {
 	for i := 0; i < len(body); i++ {
 		switch c := body[i]; c {
 		case '"':
-			end := closing(body, i)
-			if end-i > maxText {
+			end, ok := closing(body, i)
+			if !ok {
 				return listed, fmt.Errorf("a text in it is longer than %d KiB", maxText>>10)
 			}
 			i = end
@@ -71,17 +71,18 @@ func more(depth, listed, deeper int) (int, int) {
 	return listed, deeper + 1
 }
 
-// closing is where the text that begins at a quote ends, or the end of all.
-func closing(body []byte, i int) int {
-	for i++; i < len(body); i++ {
-		switch body[i] {
-		case '\\':
-			i++
-		case '"':
-			return i
+// closing is where the text that begins at a quote ends, or the end of all; false if it
+// is too long.
+func closing(body []byte, i int) (end int, ok bool) {
+	for end = i + 1; end < len(body) && body[end] != '"'; end++ {
+		if end-i > maxText {
+			return end, false
+		}
+		if body[end] == '\\' {
+			end++
 		}
 	}
-	return i
+	return end, true
 }
 
 // relevant are the lines of an exposition about the series that are read. The others,

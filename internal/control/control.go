@@ -57,7 +57,7 @@ type Options struct {
 	// an endpoint that is gone: what they hold must be closed when they return it,
 	// not under them. It must not block. nil = nothing to do.
 	OnApplied func(kept []generation.Generation, serving *route.Table)
-	// Now is the clock for AppliedAt. nil = time.Now.
+	// Now is the clock for AppliedAt and PinnedAt. nil = time.Now.
 	Now func() time.Time
 }
 
@@ -147,7 +147,7 @@ func (c *Control) Offer(g generation.Compiled) { c.feed.Offer(g) }
 // of ctx when the loop did not come to it in time; in all cases nothing was changed.
 func (c *Control) Pin(ctx context.Context, number uint64) (*State, error) {
 	return c.do(ctx, func(h *generation.History) ([]generation.Action, error) {
-		return h.Pin(number)
+		return h.Pin(number, c.options.Now())
 	})
 }
 

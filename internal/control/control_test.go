@@ -258,6 +258,12 @@ func TestAppliedAt(t *testing.T) {
 	if s := r.apply(t, compiled(t, 1)); !s.Kept[0].AppliedAt.Equal(at) {
 		t.Error(s.Kept[0].AppliedAt)
 	}
+	if s := r.mustPin(t, 1); !s.PinnedAt.Equal(at) {
+		t.Errorf("pinned at %v", s.PinnedAt)
+	}
+	if s := r.mustRelease(t); !s.PinnedAt.IsZero() {
+		t.Errorf("no pin, at %v", s.PinnedAt)
+	}
 }
 
 // Those who wait are woken by the turn, many at a time, and by the end of the loop.

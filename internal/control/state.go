@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"slices"
+	"time"
 
 	"ramjet.dev/ingress/internal/certs"
 	"ramjet.dev/ingress/internal/generation"
@@ -26,6 +27,8 @@ type State struct {
 	Serving uint64
 	// Pinned is the generation that holds the pin. nil = no pin.
 	Pinned *uint64
+	// PinnedAt is when the pin began, meaningful with Pinned only.
+	PinnedAt time.Time
 	// Kept is all generations that can be pinned or that serve, the newest first.
 	Kept []generation.Generation
 }
@@ -36,8 +39,8 @@ func newState(h *generation.History, sequence uint64, handled *uint64) *State {
 	if g, ok := h.Serving(); ok {
 		s.HasServing, s.Serving = true, g.Number
 	}
-	if number, ok := h.Pinned(); ok {
-		s.Pinned = &number
+	if number, since, ok := h.Pinned(); ok {
+		s.Pinned, s.PinnedAt = &number, since
 	}
 	return s
 }

@@ -21,6 +21,8 @@ type History struct {
 	// pinned is the generation that is held on the wire. It is kept here too
 	// because the ring may evict it meanwhile.
 	pinned *Generation
+	// pinnedAt is when that began, meaningful with pinned only.
+	pinnedAt time.Time
 }
 
 // NewHistory returns an empty history that keeps the last size generations, not
@@ -95,15 +97,15 @@ func (h *History) warning(previous, g Generation) string {
 	return warning + fmt.Sprintf(`; to go back: POST /admin/rollback {"generation":%d}`, previous.Number)
 }
 
-// Pin puts a recorded generation back on the wire and holds it there: whatever is
-// recorded from now on is not published until Release. Pinning the generation that
+// Pin puts a recorded generation back on the wire at the time now and holds it there:
+// whatever is recorded from then on is not published until Release. Pinning the generation that
 // serves holds it too, and publishes it again.
 //
 // The error is a *NotKeptError where the history does not hold the generation, else
 // an *AlreadyPinnedError where a pin is held. In this order: releasing a pin moves
 // the wire to the newest generation, and nobody should do that in order to learn
 // that the one they want is gone.
-func (h *History) Pin(number uint64) ([]Action, error) {
+func (h *History) Pin(number uint64, now time.Time) ([]Action, error) {
 	i := slices.IndexFunc(h.ring, func(g Generation) bool { return g.Number == number })
 	if i < 0 && (h.pinned == nil || h.pinned.Number != number) {
 		return nil, &NotKeptError{Number: number}
@@ -113,7 +115,7 @@ func (h *History) Pin(number uint64) ([]Action, error) {
 	}
 	replaced := h.ring[0].Number // not pinned: the newest serves
 	g := h.markPublished(i)
-	h.pinned = &g
+	h.pinned, h.pinnedAt = &g, now
 	return []Action{Publish{g.Compiled}, Audit{audit.Pin{Generation: number, Replaced: replaced}}}, nil
 }
 
@@ -151,12 +153,13 @@ func (h *History) Serving() (Generation, bool) {
 	return h.newest()
 }
 
-// Pinned is the number of the generation that holds the pin, if one does.
-func (h *History) Pinned() (uint64, bool) {
+// Pinned is the number of the generation that holds the pin, and since when, if one
+// does.
+func (h *History) Pinned() (number uint64, since time.Time, held bool) {
 	if h.pinned == nil {
-		return 0, false
+		return 0, time.Time{}, false
 	}
-	return h.pinned.Number, true
+	return h.pinned.Number, h.pinnedAt, true
 }
 
 // Kept returns all generations that can be pinned or that serve, the newest first:

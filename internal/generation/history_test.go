@@ -135,7 +135,7 @@ func briefState(h *generation.History) string {
 	if !ok {
 		return "nothing"
 	}
-	number, pinned := h.Pinned()
+	number, _, pinned := h.Pinned()
 	out := fmt.Sprintf("serving %d pinned %v kept", serving.Number, pinned)
 	if pinned && number != serving.Number {
 		out += " (pinned is not serving)"
@@ -170,12 +170,39 @@ func TestHistoryAgainstSlowTwin(t *testing.T) {
 			},
 			"pin": func(rt *rapid.T) {
 				n := rapid.Uint64Range(0, next).Draw(rt, "number")
-				same(rt, brief(h.Pin(n)), twin.pin(n))
+				same(rt, brief(h.Pin(n, time.Time{})), twin.pin(n))
 			},
 			"release": func(rt *rapid.T) { same(rt, brief(h.Release(), nil), twin.release()) },
 			"":        func(rt *rapid.T) { same(rt, briefState(h), twin.state()) },
 		})
 	})
+}
+
+// A pin is as old as its beginning, whatever is recorded and refused meanwhile.
+func TestPinnedSince(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 3, 4, 5, 6, second, 0, time.UTC) }
+	h := generation.NewHistory(2)
+	h.Record(generation.Compiled{Number: 1, Table: tableOf(t, []string{"a.test"})}, at(0))
+	if _, since, held := h.Pinned(); held || !since.IsZero() {
+		t.Errorf("no pin, since %v", since)
+	}
+	if _, err := h.Pin(1, at(1)); err != nil {
+		t.Fatal(err)
+	}
+	h.Record(generation.Compiled{Number: 2, Table: tableOf(t, []string{"b.test"})}, at(2))
+	if _, err := h.Pin(2, at(3)); err == nil {
+		t.Error("a second pin")
+	}
+	if _, since, _ := h.Pinned(); !since.Equal(at(1)) {
+		t.Errorf("since %v", since)
+	}
+	h.Release()
+	if _, err := h.Pin(2, at(4)); err != nil {
+		t.Fatal(err)
+	}
+	if _, since, _ := h.Pinned(); !since.Equal(at(4)) {
+		t.Errorf("the next one since %v", since)
+	}
 }
 
 // Records that were handed out do not change afterwards.
@@ -184,7 +211,7 @@ func TestKeptIsASnapshot(t *testing.T) {
 	for i, host := range []string{"a.test", "b.test"} {
 		h.Record(generation.Compiled{Number: uint64(i), Table: tableOf(t, []string{host})}, time.Time{})
 	}
-	if _, err := h.Pin(0); err != nil {
+	if _, err := h.Pin(0, time.Time{}); err != nil {
 		t.Fatal(err)
 	}
 	h.Record(generation.Compiled{Number: 2, Table: tableOf(t, []string{"c.test"})}, time.Time{})

@@ -223,7 +223,7 @@ func TestPinRestoresCertificates(t *testing.T) {
 		}
 	}
 	serves(all[2])
-	actions, err := h.Pin(1)
+	actions, err := h.Pin(1, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (m *machine) run(t *testing.T, words []string) string {
 		c := generation.Compiled{Number: number(t, words[1]), Table: tableOf(t, words[2:])}
 		actions = m.history.Record(c, m.clock)
 	case "pin":
-		actions, err = m.history.Pin(number(t, words[1]))
+		actions, err = m.history.Pin(number(t, words[1]), m.clock)
 	case "release":
 		actions = m.history.Release()
 	default:
@@ -164,7 +164,7 @@ func printState(h *generation.History) string {
 	if g, ok := h.Serving(); ok {
 		serving = fmt.Sprint(g.Number)
 	}
-	if n, ok := h.Pinned(); ok {
+	if n, _, ok := h.Pinned(); ok {
 		pinned = fmt.Sprint(n)
 	}
 	kept := ""

@@ -143,7 +143,7 @@ func (m *Model) pinBanner() string {
 	case len(m.fleet.Replicas) > 1:
 		var each []string
 		for _, p := range pins {
-			text := fmt.Sprintf("%d on %s", p.Generation, p.Replica)
+			text := fmt.Sprintf("%d on %s", p.Generation, p.Replica) + m.since(p)
 			if p.Age >= 0 {
 				text += ", applied " + tally.Span(p.Age) + " ago"
 			}
@@ -152,19 +152,29 @@ func (m *Model) pinBanner() string {
 		return "PINNED  generation " + strings.Join(each, "; ")
 	}
 	p := pins[0]
-	parts := []string{fmt.Sprintf("PINNED  generation %d", p.Generation)}
-	if p.Age >= 0 {
-		parts = append(parts, "applied "+tally.Span(p.Age)+" ago")
+	parts := []string{fmt.Sprintf("PINNED  generation %d", p.Generation) + m.since(p)}
+	switch {
+	case !p.Since.IsZero():
+	case p.Exact:
+		parts = append(parts, "pinned for "+tally.Span(p.Held))
+	default:
+		parts = append(parts, "pin seen for "+tally.Span(p.Held))
 	}
-	held := "pin seen for "
-	if p.Exact {
-		held = "pinned for "
-	}
-	parts = append(parts, held+tally.Span(p.Held))
 	if p.Newer > 0 {
 		parts = append(parts, fmt.Sprintf("%d newer not served", p.Newer))
 	}
+	if p.Age >= 0 {
+		parts = append(parts, "applied "+tally.Span(p.Age)+" ago")
+	}
 	return strings.Join(parts, ", ")
+}
+
+// since says when a pin began, if the daemon does.
+func (m *Model) since(p tally.Pin) string {
+	if p.Since.IsZero() {
+		return ""
+	}
+	return " since " + m.clockTime(p.Since, p.Held)
 }
 
 // staleBanner says since when, and why, there is nothing new from a daemon that was

@@ -169,12 +169,13 @@ func (s *scripted) rollback(w http.ResponseWriter, r *http.Request) {
 		_ = json.NewEncoder(w).Encode(admin.Failure{Error: "this needs the admin token"})
 		return
 	}
-	s.generations.Pinned = nil
+	s.generations.Pinned, s.generations.PinnedAt = nil, nil
 	s.generations.Serving = s.generations.Generations[0].Generation
 	if r.Method == http.MethodPost {
 		var body admin.Rollback
 		_ = json.NewDecoder(r.Body).Decode(&body)
 		s.generations.Pinned, s.generations.Serving = &body.Generation, body.Generation
+		s.generations.PinnedAt = new(epoch.Add(s.clock.elapsed()))
 	}
 	_ = json.NewEncoder(w).Encode(admin.Pin{Pinned: s.generations.Pinned, Serving: s.generations.Serving})
 }

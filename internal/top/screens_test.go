@@ -175,7 +175,7 @@ func TestPinnedScreen(t *testing.T) {
 	r.clock.advance(75 * time.Second)
 	r.Wait("gen 42→43")
 	r.Type("k")
-	r.golden("pinned", "▸     42", "PINNED  generation 41", "pinned for 1m15s", "2 newer not served", "held")
+	r.golden("pinned", "▸     42", "PINNED  generation 41 since ", "2 newer not served", "held")
 }
 
 // screenOfDocument is a screen in the manual: its name and its text.

@@ -132,8 +132,13 @@ func (m *Model) timelineGrid(several bool) grid {
 
 // applyTime is the time of day within the last hours, and the date before.
 func (m *Model) applyTime(a *tally.Applied) string {
-	at := a.AppliedAt.In(m.options.Location)
-	if a.Age < 20*time.Hour {
+	return m.clockTime(a.AppliedAt, a.Age)
+}
+
+// clockTime is a time that is so long ago.
+func (m *Model) clockTime(at time.Time, age time.Duration) string {
+	at = at.In(m.options.Location)
+	if age < 20*time.Hour {
 		return at.Format("15:04:05")
 	}
 	return at.Format("02 Jan 15:04")

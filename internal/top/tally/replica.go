@@ -149,6 +149,8 @@ type Pin struct {
 	// Age is that of the pinned generation, since it was applied; negative if it is
 	// not known.
 	Age time.Duration
+	// Since is when the pin began, zero if the daemon does not say.
+	Since time.Time
 	// Held is how long the pin was seen; if not Exact it may have been there before.
 	Held  time.Duration
 	Exact bool
@@ -162,6 +164,9 @@ func (r *Replica) Pin(now Moment) (Pin, bool) {
 		return Pin{}, false
 	}
 	p := Pin{Replica: r.Name, Generation: *r.pin, Age: -1, Held: now.Clock - r.pinSeen.Clock, Exact: r.pinFrom}
+	if g := r.reading.Generations; g.PinnedAt != nil && g.Pinned != nil && *g.Pinned == p.Generation {
+		p.Since, p.Held, p.Exact = *g.PinnedAt, r.age(now, *g.PinnedAt), true
+	}
 	for i := range r.reading.Generations.Generations {
 		switch g := &r.reading.Generations.Generations[i]; {
 		case g.Generation == p.Generation:

@@ -270,3 +270,24 @@ func TestPin(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 }
+
+// A daemon that says since when it is pinned is believed, unless it is about another
+// pin than the one that is held.
+func TestPinnedSince(t *testing.T) {
+	r := tally.NewReplica("a")
+	since := at(-50).Wall
+	answer := func(seconds float64, pinned *uint64) {
+		reading := reading(seconds, 0, 0, 0)
+		reading.Date = at(seconds).Wall
+		reading.Generations = admin.Generations{Pinned: pinned, PinnedAt: &since}
+		r.Answered(at(seconds), reading)
+	}
+	answer(0, new(uint64(41)))
+	if p, ok := r.Pin(at(10)); !ok || !p.Since.Equal(since) || p.Held != time.Minute || !p.Exact {
+		t.Errorf("%+v", p)
+	}
+	answer(20, nil)
+	if p, ok := r.Pin(at(20)); ok {
+		t.Errorf("no pin, but a time of one: %+v", p)
+	}
+}
