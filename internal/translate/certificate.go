@@ -14,6 +14,7 @@ import (
 // secrets are those of type kubernetes.io/tls.
 type secrets struct {
 	byName map[types.NamespacedName]*corev1.Secret
+	unread bool // none could be read
 	// pairs are what was read, before what was read earlier.
 	pairs, before map[*corev1.Secret]pair
 }
@@ -25,8 +26,8 @@ type pair struct {
 	fault    string
 }
 
-func newSecrets(list []*corev1.Secret, before map[*corev1.Secret]pair) *secrets {
-	s := &secrets{byName: byName(list), pairs: map[*corev1.Secret]pair{}, before: before}
+func newSecrets(from Snapshot, before map[*corev1.Secret]pair) *secrets {
+	s := &secrets{byName: byName(from.Secrets), unread: from.SecretsUnread, pairs: map[*corev1.Secret]pair{}, before: before}
 	for name, secret := range s.byName {
 		if secret.Type != corev1.SecretTypeTLS {
 			delete(s.byName, name)
@@ -38,7 +39,10 @@ func newSecrets(list []*corev1.Secret, before map[*corev1.Secret]pair) *secrets 
 // pair returns the contents of a Secret. Each is hashed once, and only if it is used.
 func (s *secrets) pair(name types.NamespacedName) pair {
 	secret := s.byName[name]
-	if secret == nil {
+	switch {
+	case secret == nil && s.unread:
+		return pair{fault: "this controller cannot read Secrets: give it get, list and watch on secrets"}
+	case secret == nil:
 		return pair{fault: "not found among Secrets of type " + string(corev1.SecretTypeTLS) + " in namespace " + plain(name.Namespace)}
 	}
 	p, read := s.pairs[secret]

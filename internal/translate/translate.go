@@ -24,6 +24,8 @@ type Snapshot struct {
 	Slices    []*discoveryv1.EndpointSlice
 	// Secrets are those of type kubernetes.io/tls. Others are passed over.
 	Secrets []*corev1.Secret
+	// SecretsUnread says that Secrets could not be read, so that none of them is missing.
+	SecretsUnread bool
 }
 
 // Options are what the flags of the daemon say about a translation.
@@ -70,7 +72,7 @@ func newTranslation(s Snapshot, o Options, before *Translator) *translation {
 		options:  o,
 		before:   before,
 		services: before.services,
-		secrets:  newSecrets(s.Secrets, before.pairs),
+		secrets:  newSecrets(s, before.pairs),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -157,5 +158,22 @@ func TestAnnotationsAreDocumented(t *testing.T) {
 	}
 	if err := os.WriteFile(doc, bytes.Join([][]byte{before, table.Bytes(), []byte("\n"), after}, nil), 0o666); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSecretsUnread: of Secrets that could not be read none is said to be missing.
+func TestSecretsUnread(t *testing.T) {
+	ing := benchIngress("prod", "a.test", 0, 0)
+	ing.Spec.TLS = []networkingv1.IngressTLS{{Hosts: []string{"a.test"}, SecretName: "a-tls"}}
+	s := Snapshot{Ingresses: []*networkingv1.Ingress{ing}}
+	ing.Annotations, ing.Spec.IngressClassName = map[string]string{classAnnotation: "ramjet"}, nil
+	for unread, want := range map[bool]string{
+		true:  "prod/a-tls: this controller cannot read Secrets: give it get, list and watch on secrets; serving these hosts without it",
+		false: "prod/a-tls: not found among Secrets of type kubernetes.io/tls in namespace prod; serving these hosts without it",
+	} {
+		s.SecretsUnread = unread
+		if got := Translate(s, Options{Class: "ramjet"}).Warnings; !slices.ContainsFunc(got, func(w Warning) bool { return w.Reason == ReasonSecretUnusable && w.Message == want }) {
+			t.Errorf("unread %v: %v", unread, got)
+		}
 	}
 }

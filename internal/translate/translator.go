@@ -24,6 +24,7 @@ type Translator struct {
 	classes   seen[networkingv1.IngressClass]
 	objects   seen[corev1.Service]
 	secrets   seen[corev1.Secret]
+	unread    bool // Snapshot.SecretsUnread
 	slices    seen[discoveryv1.EndpointSlice]
 
 	plans map[*networkingv1.Ingress]*plan
@@ -37,7 +38,7 @@ func (r *Translator) Translate(s Snapshot, o Options) Translation {
 		r.services = newServices(s.Services, s.Slices)
 	} else {
 		moved := r.moveSlices(s.Slices)
-		if r.options == o && r.ingresses.same(s.Ingresses) && r.classes.same(s.Classes) && r.secrets.same(s.Secrets) {
+		if r.options == o && r.unread == s.SecretsUnread && r.ingresses.same(s.Ingresses) && r.classes.same(s.Classes) && r.secrets.same(s.Secrets) {
 			if t, ok := r.moveEndpoints(moved); ok {
 				r.last = t
 				r.slices.note(s.Slices)
@@ -54,7 +55,7 @@ func (r *Translator) Translate(s Snapshot, o Options) Translation {
 
 // note remembers what was translated, and what was read on the way.
 func (r *Translator) note(s Snapshot, o Options, t *translation) {
-	r.options = o
+	r.options, r.unread = o, s.SecretsUnread
 	r.ingresses.note(s.Ingresses)
 	r.classes.note(s.Classes)
 	r.objects.note(s.Services)

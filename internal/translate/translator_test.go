@@ -58,7 +58,7 @@ func differ(got, want compiled) string {
 func mutate(rng *rand.Rand, in *inputs, pool []inputs) string {
 	s := &in.snapshot
 	other := &pool[rng.IntN(len(pool))]
-	switch rng.IntN(14) {
+	switch rng.IntN(15) {
 	case 0:
 		*in = *other
 		s.Ingresses, s.Services, s.Slices = clip(s.Ingresses), clip(s.Services), clip(s.Slices)
@@ -92,6 +92,9 @@ func mutate(rng *rand.Rand, in *inputs, pool []inputs) string {
 	case 11:
 		s.Secrets = without(rng, s.Secrets)
 		return "fewer Secrets"
+	case 12:
+		s.SecretsUnread = !s.SecretsUnread
+		return "Secrets read or not"
 	case 8:
 		s.Slices = without(rng, s.Slices)
 		return "fewer slices"

@@ -13,9 +13,11 @@ import (
 
 // TestKubectlApply: what a person applies is served, each change of it too, and
 // what is deleted is not.
-func TestKubectlApply(t *testing.T) {
+func TestKubectlApply(t *testing.T) { onEach(t, kubectlApply) }
+
+func kubectlApply(t *testing.T, engine string) {
 	w := shared(t)
-	c := w.controller()
+	c := w.controller("--engine", engine)
 	blue, green := w.backend("blue"), w.backend("green")
 	authority := certtest.NewAuthority(t)
 	first, firstKey := authority.Pair(t, "shop.test")

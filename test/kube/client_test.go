@@ -36,6 +36,14 @@ func (w *world) controller(flags ...string) *controller {
 	return c
 }
 
+// onEach runs a test once with each data plane. What moves bytes while the configuration
+// changes differs between them; what is watched, compiled and written does not.
+func onEach(t *testing.T, test func(t *testing.T, engine string)) {
+	for _, engine := range []string{"nethttp", "reactor"} {
+		t.Run(engine, func(t *testing.T) { test(t, engine) })
+	}
+}
+
 // launch starts the daemon under an identity and waits until it listens.
 func (w *world) launch(as *cluster.Access, flags ...string) *controller {
 	w.t.Helper()

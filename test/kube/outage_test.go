@@ -13,9 +13,11 @@ import (
 // dead. The generation of before serves with its certificate. When the API server
 // is back and objects change, that is recorded and held back; released, the newest
 // serves. No request fails at any time.
-func TestRollbackWithoutAPIServer(t *testing.T) {
+func TestRollbackWithoutAPIServer(t *testing.T) { onEach(t, rollbackWithoutAPIServer) }
+
+func rollbackWithoutAPIServer(t *testing.T, engine string) {
 	w := own(t)
-	c := w.controller()
+	c := w.controller("--engine", engine)
 	authority := certtest.NewAuthority(t)
 	shop := withTLS(ingress("shop", rule{host: "shop.test", path: "/", service: "shop"}), "shop-tls", "shop.test")
 	state := func(name string) (apply, check func()) {

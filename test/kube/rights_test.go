@@ -203,6 +203,7 @@ func TestWithoutRightToSecrets(t *testing.T) {
 	if line.Level != "WARN" || !has(line.Msg, "get, list and watch on secrets") {
 		t.Errorf("%+v", line)
 	}
+	w.warned("shop", "SecretUnusable", "cannot read Secrets")
 	w.put(ingress("shop", rule{host: "shop.test", path: "/new", service: "shop"}))
 	c.comes("shop.test", "/", 404)
 	c.is("shop.test", "/new", "shop")

@@ -18,15 +18,19 @@ import (
 // TestRollingUpdate (E01): three pods are replaced one by one under load. A new
 // one is ready, the old one is marked as terminating; it goes on serving until
 // nothing comes any more, closes its listener and is removed.
-func TestRollingUpdate(t *testing.T) { roll(t, 300*time.Millisecond) }
+func TestRollingUpdate(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) { roll(t, engine, 300*time.Millisecond) })
+}
 
 // TestRollingUpdateWithoutGrace (E01): pods that stop listening at the instant at
 // which they are marked as terminating. What can be repeated is repeated.
-func TestRollingUpdateWithoutGrace(t *testing.T) { roll(t, 0) }
+func TestRollingUpdateWithoutGrace(t *testing.T) {
+	onEach(t, func(t *testing.T, engine string) { roll(t, engine, 0) })
+}
 
-func roll(t *testing.T, grace time.Duration) {
+func roll(t *testing.T, engine string, grace time.Duration) {
 	w := shared(t)
-	c := w.controller()
+	c := w.controller("--engine", engine)
 	var old []*backend
 	for n := range 3 {
 		old = append(old, w.backend(fmt.Sprint("old-", n)))

@@ -90,9 +90,11 @@ func echoes(ctx context.Context, conn *websocket.Conn, word string) error {
 // load live through 100 publishes of every sort: Ingresses that come and go, a
 // rotated Secret, endpoints of other Services, endpoints of the same Service while
 // the pod of the tunnel stays, pins and releases.
-func TestChangesCutNothing(t *testing.T) {
+func TestChangesCutNothing(t *testing.T) { onEach(t, changesCutNothing) }
+
+func changesCutNothing(t *testing.T, engine string) {
 	w := shared(t)
-	c := w.controller()
+	c := w.controller("--engine", engine)
 	stays, comes := w.backend("stays"), w.backend("comes")
 	w.app("shop", stays)
 	w.simple("other")

@@ -159,6 +159,8 @@ func (w *Watch) Snapshot() translate.Snapshot {
 		Services:  w.services.list(),
 		Slices:    w.slices.list(),
 		Secrets:   w.secrets.list(),
+
+		SecretsUnread: !w.secrets.complete(),
 	}
 }
 
