@@ -61,7 +61,9 @@ func grpcBalance(t *T) {
 	call(3 * often)
 	shares("three", each, each, each, 0, 0)
 
-	open := c.open(c.within(), bothCall)
+	while, cancel := context.WithTimeout(t.Context(), 10*patience) // it outlives all calls
+	defer cancel()
+	open := c.open(while, bothCall)
 	open.send("x")
 	open.want("x")
 	mine := slices.IndexFunc(backends, func(b *countedGRPC) bool { return b.streams.Load() == 1 })

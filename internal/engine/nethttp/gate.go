@@ -35,9 +35,11 @@ type gate struct {
 	pending  []byte // read but not delivered: cleared bytes, then others
 	cleared  int
 	refusal  *refusedError
-	answered bool  // the refusal was written
-	broke    error // what ended the body under way: see exchange.readBody
-	began    bool  // a head was read
+	answered bool // the refusal was written
+	began    bool // a head was read
+	// broke is what ended the body under way, see exchange.readBody. net/http may read
+	// once more, in the background, while the first to be told looks at it.
+	broke atomic.Pointer[error]
 	// headBy is when the head that has begun to arrive must be whole; zero when
 	// none has, or net/http does not wait for it yet.
 	headBy time.Time
@@ -118,7 +120,8 @@ func refuse(err error) *refusedError {
 func (g *gate) Read(p []byte) (int, error) {
 	n, err := g.read(p)
 	if err != nil && g.state != gateHead {
-		g.broke = err
+		broke := err // only this one is on the heap
+		g.broke.CompareAndSwap(nil, &broke)
 	}
 	return n, err
 }

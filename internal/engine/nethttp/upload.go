@@ -264,8 +264,8 @@ func (u *upload) read(p []byte) (int, error) {
 func (x *exchange) readBody(p []byte) (int, error) {
 	n, err := x.r.Body.Read(p)
 	if err != nil && err != io.EOF && x.r.ProtoMajor == 1 && x.client.gate != nil {
-		if broke := x.client.gate.broke; broke != nil {
-			err = broke
+		if broke := x.client.gate.broke.Load(); broke != nil {
+			err = *broke
 		}
 	}
 	return n, err
