@@ -41,10 +41,13 @@ for name in $proxies; do
 	start "$name" $at $((at + 1))
 	ask 1 >/dev/null # warm
 	processes=$(pgrep -g "${pid[$name]}")
-	setsid strace -f -c -o "$work/counted" ${processes//[0-9]*/-p &} 2>/dev/null &
+	setsid strace -f -c -o "$work/counted" $(printf -- '-p %s ' $processes) 2>"$work/strace" &
 	pid[strace]=$!
 	for p in $processes; do
-		until grep -q '^TracerPid:.*[1-9]' "/proc/$p/status"; do sleep 0.01; done
+		until grep -q '^TracerPid:.*[1-9]' "/proc/$p/status"; do
+			kill -0 "${pid[strace]}" 2>/dev/null || { cat "$work/strace" >&2; exit 1; }
+			sleep 0.01
+		done
 	done
 	answers=$(ask "$seconds")
 	kill -TERM "${pid[strace]}" # SIGINT is ignored in the background
