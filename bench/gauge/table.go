@@ -81,6 +81,7 @@ func (s *series) write(out io.Writer) {
 	costs, ratios, rates, errors := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}, map[string]int64{}
 	users, requests := map[string]float64{}, map[string]float64{} // sums: a slice has few ticks
 	p99s, p99ratios := map[string][]float64{}, map[string][]float64{}
+	references := map[string]string{} // whom a proxy is compared with
 	reference := ""
 	for i, one := range s.slices {
 		if costs[one.proxy] == nil {
@@ -96,6 +97,7 @@ func (s *series) write(out io.Writer) {
 			reference = one.proxy
 			continue
 		}
+		references[one.proxy] = reference
 		if beside := s.beside(i, func(o slice) float64 { return o.cost }); beside > 0 {
 			ratios[one.proxy] = append(ratios[one.proxy], one.cost/beside)
 		}
@@ -107,7 +109,7 @@ func (s *series) write(out io.Writer) {
 		ratio := "1 | – | 1"
 		if r := ratios[name]; len(r) > 0 {
 			ratio = fmt.Sprintf("**%.2f** | %.2f–%.2f | %.2f", quantile(r, 0.5), slices.Min(r), slices.Max(r),
-				quantile(costs[name], 0.25)/quantile(costs[reference], 0.25))
+				quantile(costs[name], 0.25)/quantile(costs[references[name]], 0.25))
 		}
 		late, lateRatio := "–", "–"
 		if p99 := quantile(p99s[name], 0.5); p99 > 0 {
