@@ -91,7 +91,8 @@ haproxy_config() {
 	cat <<-X
 		global
 		  nbthread $workers
-		  maxconn 8192
+		  maxconn 12000
+		  no strict-limits
 		  stats socket $1/socket mode 600 level admin expose-fd listeners
 		defaults
 		  mode http
