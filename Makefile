@@ -56,7 +56,7 @@ cluster: ## a real Kubernetes control plane to play with; PLAY=--daemon: and the
 	@go build -o .cache/play ./test/cluster/play
 	@exec .cache/play $(PLAY)
 
-cluster-e2e: ## the real daemon against it (5 minutes, 10 more at the first use); needs root and ip
+cluster-e2e: ## the real daemon against it (6 minutes, 10 more at the first use); needs root and ip
 	@go run ./test/cluster/play --build
 	go test -tags cluster -count=1 -p 1 -timeout 30m ./test/cluster ./internal/kube ./test/kube
 

@@ -72,37 +72,6 @@ func TestEventsDoNotFlood(t *testing.T) {
 	}
 }
 
-// TestThousandFaults (O01): the same fault in 300 Ingresses at once is no flood: the
-// Events are paced, and each Ingress is served meanwhile as far as it can be.
-func TestThousandFaults(t *testing.T) {
-	const count = 300
-	w := shared(t)
-	c := w.controller("--no-status-update")
-	w.simple("shop")
-	c.Log.Wait(t, "leading")
-	begun := time.Now()
-	for n := range count {
-		w.put(annotated(ingress(fmt.Sprint("shop-", n), rule{host: fmt.Sprintf("shop-%d.test", n), path: "/", service: "shop"}),
-			"nginx.ingress.kubernetes.io/proxy-body-size", "8m"))
-	}
-	c.comes(fmt.Sprintf("shop-%d.test", count-1), "/", "shop")
-	pause(2 * time.Second)
-	spent := time.Since(begun)
-	warnings := 0
-	for _, e := range w.written() {
-		if e.Type == "Warning" {
-			warnings++
-		}
-	}
-	t.Logf("%d Ingresses with a fault: %d Events within %s", count, warnings, spent.Round(time.Millisecond))
-	if warnings == 0 || warnings == count {
-		t.Errorf("%d Events at once: not paced", warnings)
-	}
-	if lines := strings.Count(c.Log.String(), "proxy-body-size"); lines == 0 || lines > count {
-		t.Errorf("%d lines in the log", lines)
-	}
-}
-
 // TestOtherPeoplesSecrets (K08): Secrets that nobody here uses cost neither a
 // generation nor, if they are not for TLS, memory.
 func TestOtherPeoplesSecrets(t *testing.T) {

@@ -142,31 +142,6 @@ func large(n int) *networking.Ingress {
 	return i
 }
 
-// putAll writes many objects, in order of their kinds, with several connections.
-func (w *world) putAll(objects []runtime.Object) {
-	w.t.Helper()
-	work := make(chan runtime.Object)
-	failed := make(chan error, 8)
-	for range cap(failed) {
-		go func() {
-			var errs []error
-			for o := range work {
-				errs = append(errs, w.tryPut(o))
-			}
-			failed <- errors.Join(errs...)
-		}()
-	}
-	for _, o := range objects {
-		work <- o
-	}
-	close(work)
-	for range cap(failed) {
-		if err := <-failed; err != nil {
-			w.t.Error(err)
-		}
-	}
-}
-
 // allPublished reports whether every Ingress has a status.
 func (w *world) allPublished() error {
 	pause(200 * time.Millisecond) // the answer is large

@@ -100,24 +100,6 @@ func TestTokenOfNobody(t *testing.T) {
 	}
 }
 
-// TestReadyMeansComplete (K06): a replica that says it is ready serves everything
-// that is in the cluster, from the first generation on.
-func TestReadyMeansComplete(t *testing.T) {
-	const count = 500
-	w := shared(t)
-	w.simple("shop")
-	for n := range count {
-		w.put(ingress(fmt.Sprint("shop-", n), rule{host: fmt.Sprintf("shop-%d.test", n), path: "/", service: "shop"}))
-	}
-	c := w.controller("--no-status-update")
-	for n := range count {
-		c.is(fmt.Sprintf("shop-%d.test", n), "/", "shop")
-	}
-	if g := c.generations(); g.Serving != 1 || g.Generations[0].Routes != count {
-		t.Errorf("serving generation %d with %d routes; want the first with %d", g.Serving, g.Generations[0].Routes, count)
-	}
-}
-
 // TestResetsAndDelays: the connection to the API server is reset again and again,
 // and slow. The table converges and no request fails.
 func TestResetsAndDelays(t *testing.T) {

@@ -4,6 +4,7 @@ package kube
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -151,6 +152,31 @@ func (w *world) tryPut(o runtime.Object) error {
 	default:
 		w.t.Fatalf("put does not know %T", o)
 		return nil
+	}
+}
+
+// putAll writes many objects, in order of their kinds, with several connections.
+func (w *world) putAll(objects []runtime.Object) {
+	w.t.Helper()
+	work := make(chan runtime.Object)
+	failed := make(chan error, 8)
+	for range cap(failed) {
+		go func() {
+			var errs []error
+			for o := range work {
+				errs = append(errs, w.tryPut(o))
+			}
+			failed <- errors.Join(errs...)
+		}()
+	}
+	for _, o := range objects {
+		work <- o
+	}
+	close(work)
+	for range cap(failed) {
+		if err := <-failed; err != nil {
+			w.t.Error(err)
+		}
 	}
 }
 

@@ -112,3 +112,23 @@ func TestLog(t *testing.T) {
 		}
 	}
 }
+
+// A thousand compiles by other objects tell a thousand standing warnings once.
+func TestStandingIsToldOnce(t *testing.T) {
+	var all []translate.Warning
+	for n := range 1000 {
+		all = append(all, warning(fmt.Sprint("shop-", n), "ServiceUnresolved", "missing"))
+	}
+	var s Standing
+	told := 0
+	for range 1000 {
+		fresh, over := s.Update(all)
+		told += len(fresh)
+		if len(over) > 0 {
+			t.Fatalf("%d warnings are over", len(over))
+		}
+	}
+	if told != len(all) || s.Len() != len(all) {
+		t.Errorf("%d warnings told, %d stand, want %d", told, s.Len(), len(all))
+	}
+}
