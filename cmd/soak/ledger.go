@@ -16,17 +16,17 @@ import (
 	"ramjet.dev/ingress/internal/soak/supervise"
 )
 
-const ledgerHelp = `FILE is ledger.jsonl in the state folder of a config, that folder, or the config (a name
-that ends in .yaml or .yml); - reads standard input. A last
-line that was not written to its end is left out, and that is said on standard error.
-A line that cannot be read is refused with its number, and the exit status is 2.
+const ledgerHelp = `FILE is ledger.jsonl in the state folder of a config, or that folder; - is standard
+input. A name that ends in .yaml or .yml is a config. A last line that was not written
+to its end is left out, and that is said on standard error. A line that cannot be read
+is refused with its number, and the exit status is 2.
 `
 
 func ledgerCommand() command {
 	flags := newFlags("ledger")
 	asJSON := flags.Bool("json", false, "print the lines as they are")
 	return command{
-		name: "ledger", args: "FILE", short: "print a ledger as a table",
+		name: "ledger", args: "FILE|CONFIG", short: "print a ledger as a table",
 		long: ledgerHelp, least: 1, most: 1, flags: flags,
 		run: func(s streams, args []string) int { return printLedger(s, *asJSON, args[0]) },
 	}

@@ -129,6 +129,21 @@ func TestRefusedBeforeAnythingIsAsked(t *testing.T) {
 	}
 }
 
+// TestProgressOfOneThatIsUnderWay: who joins a deploy learns at once how it stands.
+func TestProgressOfOneThatIsUnderWay(t *testing.T) {
+	var out strings.Builder
+	p := newProgress(streams{out: &out}, "v2")
+	for range 2 {
+		p.status(control.Status{State: "soaking", Current: "v2", WindowMS: 30000, WindowLeftMS: 20400})
+	}
+	p.status(control.Status{State: "soaking", Current: "v2", LedgerError: "no space"})
+	p.end()
+	const want = "v2 serves already, on probation for another 20s\nwhat happens from here is judged when the ledger can be written again: no space\n"
+	if out.String() != want {
+		t.Errorf("said %q", out.String())
+	}
+}
+
 // TestProgressLine is what a terminal shows.
 func TestProgressLine(t *testing.T) {
 	p := &progress{version: "v2"}

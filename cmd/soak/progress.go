@@ -91,7 +91,7 @@ func (p *progress) say(line string) {
 
 // status takes note of how things stand.
 func (p *progress) status(st control.Status) {
-	starting := st.Starting == p.version && !p.known
+	first := !p.known
 	p.mu.Lock()
 	broken := st.LedgerError != "" && st.LedgerError != p.last.LedgerError && st.Starting != p.version
 	p.last, p.at, p.known = st, time.Now(), true
@@ -99,8 +99,13 @@ func (p *progress) status(st control.Status) {
 	if broken {
 		p.say("what happens from here is judged when the ledger can be written again: " + st.LedgerError)
 	}
-	if starting {
+	switch {
+	case !first:
+	case st.Starting == p.version:
 		p.say(p.version + " is being started")
+	case st.State == "soaking" && st.Current == p.version:
+		left := time.Duration(st.WindowLeftMS) * time.Millisecond
+		p.say(fmt.Sprintf("%s serves already, on probation for another %s", p.version, left.Round(time.Second)))
 	}
 }
 

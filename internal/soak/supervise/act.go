@@ -3,6 +3,7 @@ package supervise
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 
@@ -126,7 +127,11 @@ func (s *supervisor) ready(r *running) {
 
 // gone takes note that a process has ended.
 func (s *supervisor) gone(r *running) {
-	s.Log.Info("ended", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "status", r.process.Status(), "phase", r.Phase.String())
+	level := slog.LevelWarn
+	if r.Phase == decide.Stopping || r.Counted {
+		level = slog.LevelInfo
+	}
+	s.Log.Log(context.Background(), level, "ended", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "status", r.process.Status(), "phase", r.Phase.String())
 	s.lost(r)
 }
 

@@ -12,13 +12,17 @@
 package supervise
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"ramjet.dev/ingress/internal/probation"
@@ -369,9 +373,21 @@ func (s *supervisor) write(e probation.Entry) error {
 	}
 	s.book = book
 	s.writableAgain()
-	s.Log.Log(context.Background(), level(e), "ledger", "line", book.Lines, "entry", e.String())
+	s.Log.Log(context.Background(), level(e), "ledger", append([]any{"line", book.Lines}, members(e)...)...)
 	s.settle(e)
 	return nil
+}
+
+// members are those of an entry, in the order of their names, for the log.
+func members(e probation.Entry) (all []any) {
+	in := json.NewDecoder(bytes.NewReader(e.AppendJSON(nil)))
+	in.UseNumber()
+	var m map[string]any
+	_ = in.Decode(&m) // it was just written
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		all = append(all, name, m[name])
+	}
+	return all
 }
 
 // level is that of an entry in the log: what went wrong with a release is a warning.

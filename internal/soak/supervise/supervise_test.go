@@ -351,6 +351,14 @@ func TestOutOfFiles(t *testing.T) {
 	}
 }
 
+// TestMembers: the log has the members of an entry one by one, to be read and searched.
+func TestMembers(t *testing.T) {
+	e := probation.Entry{Kind: probation.EntryRestarting, TS: 3000, Version: "v2", Attempt: 1, Policy: probation.Policy{MaxRestarts: 2}}
+	if got := strings.TrimSuffix(fmt.Sprintln(members(e)...), "\n"); got != "attempt 1 event restarting max 2 ts 3000 version v2" {
+		t.Errorf("got %q", got)
+	}
+}
+
 // words are entries as "promoted v2, confirmed v2".
 func words(entries []probation.Entry) string {
 	var all []string
