@@ -52,7 +52,7 @@ func TestCandidateThatCrashes(t *testing.T) {
 // TestCandidateThatSurvives is confirmed by a timer: nothing else happens.
 func TestCandidateThatSurvives(t *testing.T) {
 	t.Parallel()
-	s := newService(t, knobs{window: 1500 * time.Millisecond, deadline: 3 * time.Second})
+	s := newService(t, knobs{window: 1500 * time.Millisecond, deadline: 10 * time.Second})
 	s.run()
 	before := s.serves("v1")
 	s.wants(0, "v3 is confirmed, after 0 restarts", "deploy", s.config, "v3")
@@ -107,7 +107,7 @@ func TestRollbackInTheWindow(t *testing.T) {
 // TestHangingRelease: SIGTERM does not impress it, so it is killed after the grace.
 func TestHangingRelease(t *testing.T) {
 	t.Parallel()
-	s := newService(t, knobs{window: time.Second, deadline: 3 * time.Second, grace: 200 * time.Millisecond})
+	s := newService(t, knobs{window: time.Second, deadline: 10 * time.Second, grace: 200 * time.Millisecond})
 	s.run()
 	s.serves("v1")
 	s.wants(1, "v5 was not promoted: it was not ready by its deadline", "deploy", s.config, "v5")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,6 +37,8 @@ const (
 	// that it started may hold them open for ever. Half as long again, whoever does not
 	// take what was read is waited for.
 	lastWords = time.Second
+	// mostWords bounds that, for one that goes on writing.
+	mostWords = 10 * lastWords
 )
 
 // stream is the output of one process.
@@ -44,6 +47,7 @@ type stream struct {
 	readers        []*os.File
 	names          []string
 	pumps          sync.WaitGroup
+	passed         atomic.Int64 // pieces that were passed on
 }
 
 // open prepares the output of a process, fresh for one that is about to start. With an
@@ -121,7 +125,7 @@ func (s *stream) pipe(name, version string, to io.Writer, fresh bool) (theirs *o
 		theirs = os.NewFile(uintptr(fd), name)
 		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes) // less will do
 	}
-	s.pumps.Go(func() { pump(ours, to, version) })
+	s.pumps.Go(func() { s.pump(lastReader{ours}, to, version) })
 	return theirs, nil
 }
 
@@ -141,25 +145,57 @@ func (s *stream) end() {
 	for _, f := range s.readers {
 		_ = f.SetReadDeadline(time.Now().Add(lastWords))
 	}
-	passed := make(chan struct{})
+	all := make(chan struct{})
 	go func() {
 		s.pumps.Wait()
-		close(passed)
+		close(all)
 	}()
-	late := time.NewTimer(lastWords + lastWords/2)
-	defer late.Stop()
-	select {
-	case <-passed:
-	case <-late.C:
-	}
+	s.await(all)
 	for i, f := range s.readers {
 		f.Close()
 		_ = os.Remove(s.names[i])
 	}
 }
 
+// await waits for all, or until nothing was passed on for a while.
+func (s *stream) await(all <-chan struct{}) {
+	look := time.NewTicker(lastWords / 10)
+	defer look.Stop()
+	before, begun := s.passed.Load(), time.Now()
+	for moved := begun; time.Since(moved) < lastWords*3/2 && time.Since(begun) < mostWords; {
+		select {
+		case <-all:
+			return
+		case <-look.C:
+		}
+		if n := s.passed.Load(); n != before {
+			before, moved = n, time.Now()
+		}
+	}
+}
+
+// lastReader reads a pipe, past its deadline what is in it at the time: a machine that
+// was busy until then must not cost the last words of a process.
+type lastReader struct{ *os.File }
+
+func (r lastReader) Read(b []byte) (int, error) {
+	n, err := r.File.Read(b)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		return n, err
+	}
+	conn, failed := r.SyscallConn()
+	if failed != nil {
+		return 0, err
+	}
+	_ = conn.Control(func(fd uintptr) { n, _ = unix.Read(int(fd), b) }) // it does not wait (O_NONBLOCK)
+	if n <= 0 {
+		return 0, err
+	}
+	return n, nil
+}
+
 // pump passes lines on until nobody can write any more.
-func pump(from io.Reader, to io.Writer, version string) {
+func (s *stream) pump(from io.Reader, to io.Writer, version string) {
 	in := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, err := in.ReadSlice('\n')
@@ -169,6 +205,7 @@ func pump(from io.Reader, to io.Writer, version string) {
 			}
 			// One write a line, so that lines of several releases do not mix.
 			_, _ = fmt.Fprintf(to, "%s | %s", version, line) // there is nobody to tell
+			s.passed.Add(1)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {
 			return

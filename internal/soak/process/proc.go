@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -26,6 +27,9 @@ type stat struct {
 	state byte // R, S, Z and so on
 	group int
 	ticks uint64
+	// early is set while it has let go of the program that started it and does not
+	// have its environment yet, which takes a moment (execve(2)).
+	early bool
 }
 
 // readStat reads about a process. The second field is its name in parentheses, which
@@ -36,15 +40,20 @@ func readStat(pid int) (stat, error) {
 		return stat{}, err
 	}
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
-	const state, group, ticks = 0, 2, 19 // proc(5) counts from 1 and from the number: 3, 5 and 22
-	if len(fields) <= ticks {
+	const state, group, flags, ticks, code = 0, 2, 6, 19, 23 // proc(5) counts from 1 and from the number: 3, 5, 9, 22 and 26
+	if len(fields) <= code {
 		return stat{}, fmt.Errorf("/proc/%d/stat has %d fields", pid, len(fields))
 	}
 	s := stat{state: fields[state][0]}
 	if s.group, err = strconv.Atoi(fields[group]); err != nil {
 		return stat{}, err
 	}
-	s.ticks, err = strconv.ParseUint(fields[ticks], 10, 64)
+	if s.ticks, err = strconv.ParseUint(fields[ticks], 10, 64); err != nil {
+		return stat{}, err
+	}
+	const thread = 0x00200000 // PF_KTHREAD of linux/sched.h: the kernel's own have none for good
+	of, err := strconv.ParseUint(fields[flags], 10, 64)
+	s.early = fields[code] == "0" && of&thread == 0 // where the program begins; its environment is set before
 	return s, err
 }
 
@@ -84,11 +93,34 @@ const (
 // instance is the value of envInstance.
 func instance(stateDir string, line int) string { return stateDir + "#" + strconv.Itoa(line) }
 
+// errEarly is the error about a process that is early: it has to be looked at again.
+var errEarly = errors.New("a process is about to run another program")
+
 // environ is the environment that a process was started with; nil if it may not be
-// read, or the process is gone, and empty also while it has let go of the program that
-// started it and does not run its own yet (execve(2)).
+// read, or the process is gone. The error may be errEarly.
 func environ(pid int) (map[string]string, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
+	// It may have become early, or late, between two looks; not time and again.
+	for range 3 {
+		env, err := readEnviron(pid)
+		if err != nil || env == nil || len(env) > 0 {
+			return env, err
+		}
+		s, err := readStat(pid)
+		switch {
+		case missing(err):
+			return nil, nil
+		case err != nil:
+			return nil, err
+		case s.early:
+			return nil, errEarly
+		}
+	}
+	return map[string]string{}, nil
+}
+
+// readEnviron is environ at one moment: empty also for a process that is early.
+func readEnviron(pid int) (map[string]string, error) {
+	text, err := readAtOnce(fmt.Sprintf("/proc/%d/environ", pid))
 	if missing(err) || errors.Is(err, fs.ErrPermission) {
 		return nil, nil
 	}
@@ -102,6 +134,26 @@ func environ(pid int) (map[string]string, error) {
 		}
 	}
 	return all, nil
+}
+
+// readAtOnce reads a file in one call. A second one of /proc/PID/environ ends the text in
+// its middle if the process began to run another program in between.
+func readAtOnce(path string) ([]byte, error) {
+	for size := 32 << 10; ; size *= 4 {
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		text := make([]byte, size)
+		n, err := f.Read(text)
+		f.Close()
+		switch {
+		case err != nil && !errors.Is(err, io.EOF):
+			return nil, err
+		case n < size:
+			return text[:n], nil
+		}
+	}
 }
 
 // pids are the numbers of all processes that are visible.
@@ -124,11 +176,11 @@ type Orphan struct {
 	Port    int
 }
 
-// Processes without an environment are looked at again so often, with such a pause:
-// most have none for good, and one that was being started has it in a moment.
+// Processes that have no environment yet are looked at again after such a pause, for so
+// long: a machine may be busy.
 const (
-	moreLooks = 20
-	lookPause = 5 * time.Millisecond
+	lookPause    = 5 * time.Millisecond
+	lookPatience = 10 * time.Second
 )
 
 // Orphans finds the processes that were started for a state folder and run: of each
@@ -139,21 +191,18 @@ func Orphans(stateDir string) ([]Orphan, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, bare, err := orphans(stateDir, among)
-	for range moreLooks {
-		if err != nil || len(bare) == 0 {
-			break
-		}
+	all, early, err := orphans(stateDir, among)
+	for start := time.Now(); err == nil && len(early) > 0 && time.Since(start) < lookPatience; {
 		time.Sleep(lookPause)
 		var more []Orphan
-		more, bare, err = orphans(stateDir, bare)
+		more, early, err = orphans(stateDir, early)
 		all = append(all, more...)
 	}
 	return all, err
 }
 
-// orphans is Orphans among some processes; of those that are bare it cannot be said yet.
-func orphans(stateDir string, among []int) (all []Orphan, bare []int, err error) {
+// orphans is Orphans among some processes; of those that are early it cannot be said yet.
+func orphans(stateDir string, among []int) (all []Orphan, early []int, err error) {
 	for _, pid := range among {
 		s, err := readStat(pid)
 		if err != nil && !missing(err) {
@@ -163,11 +212,12 @@ func orphans(stateDir string, among []int) (all []Orphan, bare []int, err error)
 			continue
 		}
 		env, err := environ(pid)
+		if errors.Is(err, errEarly) {
+			early = append(early, pid)
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
-		}
-		if env != nil && len(env) == 0 {
-			bare = append(bare, pid)
 		}
 		text, ok := strings.CutPrefix(env[envInstance], stateDir+"#")
 		if !ok {
@@ -179,7 +229,7 @@ func orphans(stateDir string, among []int) (all []Orphan, bare []int, err error)
 			all = append(all, Orphan{Identity: Identity{PID: pid, StartTicks: s.ticks}, Line: line, Version: env[envVersion], Port: port})
 		}
 	}
-	return all, bare, nil
+	return all, early, nil
 }
 
 // leftovers are the processes of a group that bear the mark of its instance and run,

@@ -239,9 +239,9 @@ func TestHelperSupervisor(t *testing.T) {
 	select {}
 }
 
-// TestBare: a process that has no environment, as one that is just being started, is
-// not taken for a stranger at first sight, and is one in the end.
-func TestBare(t *testing.T) {
+// TestEarly: a process is found from the moment on at which it was started; one that has
+// no environment for good is not waited for.
+func TestEarly(t *testing.T) {
 	s, _ := spec(t, "exec sleep 1000")
 	p := start(t, s)
 	cmd := exec.Command("sleep", "1000")
@@ -254,9 +254,26 @@ func TestBare(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}()
-	all, bare, err := orphans(s.StateDir, []int{cmd.Process.Pid, p.ID.PID})
-	if err != nil || len(all) != 1 || all[0].Identity != p.ID || len(bare) != 1 || bare[0] != cmd.Process.Pid {
-		t.Errorf("found %+v, bare %d, %v", all, bare, err)
+	until(t, "the process without an environment", func() bool {
+		st, err := readStat(cmd.Process.Pid)
+		return err == nil && !st.early
+	})
+	all, early, err := orphans(s.StateDir, []int{cmd.Process.Pid, 2}) // 2 is the kernel's, where it is seen
+	if err != nil || len(all) != 0 || len(early) != 0 {
+		t.Errorf("found %+v, early %d, %v", all, early, err)
+	}
+	for range 20 {
+		s, _ := spec(t, "exec sleep 1000")
+		p, err := Start(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := Orphans(s.StateDir)
+		if err != nil || len(all) != 1 || all[0].Identity != p.ID {
+			t.Errorf("found %+v, %v", all, err)
+		}
+		p.Kill()
+		gone(t, p)
 	}
 	if all, err := Orphans(s.StateDir); err != nil || len(all) != 1 || all[0].Identity != p.ID {
 		t.Errorf("found %+v", all)
