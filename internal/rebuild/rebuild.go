@@ -5,7 +5,7 @@
 // within two milliseconds of it, those of a burst at least a gap apart, always from the
 // newest state; a compile whose result is equal to the one before uses up no generation
 // number and holds up the next for ten times as long as it took, a gap at most, and so do
-// one that found half of a change and the two after it, once in a second; counters,
+// one that found half of a change and the two after it, once in a burst; counters,
 // balancing state and parsed certificates of the kept generations are carried over; when
 // Done hears of a compile, what came of it is in effect, as far as a pin allows.
 //
@@ -127,7 +127,7 @@ func (r *Rebuild) Run(ctx context.Context) {
 		}
 		now := time.Now()
 		if result.half {
-			holdoff.Half(now)
+			holdoff.Half()
 		}
 		if result.New {
 			holdoff.Ended(now, result.Took)

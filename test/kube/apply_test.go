@@ -115,7 +115,9 @@ func TestServedAtOnce(t *testing.T) {
 	slices.Sort(took)
 	median, worst := took[times/2], took[times-1]
 	t.Logf("%d applies, from the end of kubectl to an answer over HTTP and a handshake: median %s, worst %s", times, ms(median), ms(worst))
-	if median > 60*time.Millisecond { // held up, the last of them takes most of the gap of 100 ms
+	// What is held up takes most of the gap of 100 ms; internal/rebuild has a test of the
+	// rule, with a clock of its own. This bound is for a busy machine.
+	if median > 250*time.Millisecond {
 		t.Errorf("the median is %s", ms(median))
 	}
 }

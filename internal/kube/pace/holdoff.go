@@ -12,44 +12,48 @@ type Holdoff struct {
 	// quiet period. 0 = not at all.
 	Settle time.Duration
 
-	next  time.Time // when it may run again; zero = at once
-	spare int       // runs that need not wait for the gap, until then
-	until time.Time
+	next    time.Time // when it may run again; zero = at once
+	ended   time.Time // when the last run ended
+	granted bool      // there was half of a change in this burst
+	spare   int       // runs that need not wait for the gap
 }
 
 const (
 	// idleShare is how much of the time may be spent on runs that do not wait for the
 	// gap: a tenth.
 	idleShare = 10
-	// halves is how many of them may follow on half of a change, within spell.
+	// halves is how many of them may follow on half of a change.
 	halves = 3
-	spell  = time.Second
 )
 
 // Wait is how long a change that is known at now has to wait for its run. 0 = it may
-// run at once.
+// run at once. One that comes when the last run ended a gap ago begins a new burst.
 func (h *Holdoff) Wait(now time.Time) time.Duration {
+	if now.Sub(h.ended) >= h.Gap {
+		h.granted, h.spare = false, 0
+	}
 	// A clock that was set back must not make anybody wait for it.
 	return max(min(h.next.Sub(now), h.Gap), h.Settle, 0)
 }
 
 // Ended says that a run is over, and how long it took.
 func (h *Holdoff) Ended(now time.Time, took time.Duration) {
-	if h.spare == 0 || !now.Before(h.until) {
-		h.spare, h.next = 0, now.Add(h.Gap)
+	h.ended = now
+	if h.spare == 0 {
+		h.next = now.Add(h.Gap)
 		return
 	}
 	h.spare--
 	h.Looked(now, took)
 }
 
-// Half says that the run that ends at now found half of a change: something came in
-// without what it needs, which is likely to follow. The next few runs need not wait for
-// the gap, only as long as after a look. Within a second that is granted once, so that a
-// stream of halves runs hardly more often than any other.
-func (h *Holdoff) Half(now time.Time) {
-	if !now.Before(h.until) {
-		h.spare, h.until = halves, now.Add(spell)
+// Half says that the run that ends found half of a change: something came in without what
+// it needs, which is likely to follow. The next few runs need not wait for the gap, only
+// as long as after a look. In a burst that is granted once, so that a stream of halves
+// runs no more often than any other.
+func (h *Holdoff) Half() {
+	if !h.granted {
+		h.granted, h.spare = true, halves
 	}
 }
 

@@ -54,34 +54,39 @@ func TestHoldoffLooked(t *testing.T) {
 }
 
 // After half of a change three waits are as short as after a look; then it is the gap
-// again, for the rest of a second, however many halves there are.
+// again, however many halves there are, until there was a quiet moment. Changes come as
+// soon as a run has ended, but for those that begin a burst.
 func TestHoldoffHalf(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
 	h := pace.Holdoff{Gap: 100 * ms, Settle: 2 * ms}
 	for i, run := range []struct {
-		at   time.Duration
-		took time.Duration
-		half bool
-		want time.Duration
+		begins bool          // a burst
+		ends   time.Duration // from start
+		took   time.Duration
+		half   bool
+		want   time.Duration
 	}{
-		{0, ms, false, 100 * ms},
-		{100 * ms, ms, true, 10 * ms},           // an Ingress
-		{110 * ms, 0, false, 2 * ms},            // its Service
-		{112 * ms, time.Second, true, 100 * ms}, // a run that takes long costs the gap all the same
-		{212 * ms, ms, false, 100 * ms},         // used up
-		{312 * ms, ms, true, 100 * ms},          // and not granted again
-		{1099 * ms, ms, true, 100 * ms},
-		{1100 * ms, ms, true, 10 * ms},   // a second has passed
-		{2100 * ms, ms, false, 100 * ms}, // what was not used is lost
-		{0, ms, false, 100 * ms},         // a clock set back
+		{true, 0, ms, false, 100 * ms},
+		{true, 200 * ms, ms, true, 10 * ms},            // an Ingress
+		{false, 210 * ms, 0, false, 2 * ms},            // its Service
+		{false, 212 * ms, time.Second, true, 100 * ms}, // a run that takes long costs the gap all the same
+		{false, 312 * ms, ms, false, 100 * ms},         // used up
+		{false, 412 * ms, ms, true, 100 * ms},          // and not granted again
+		{false, 2000 * ms, ms, true, 100 * ms},
+		{true, 2100 * ms, ms, true, 10 * ms},   // a quiet moment before it
+		{true, 2200 * ms, ms, false, 100 * ms}, // what was not used is lost
+		{false, 0, ms, false, 100 * ms},        // a clock set back
 	} {
-		now := start.Add(run.at)
+		now := start.Add(run.ends)
+		if run.begins {
+			h.Wait(now)
+		}
 		if run.half {
-			h.Half(now)
+			h.Half()
 		}
 		h.Ended(now, run.took)
 		if got := h.Wait(now); got != run.want {
-			t.Errorf("run %d at %v: wait %v, want %v", i, run.at, got, run.want)
+			t.Errorf("run %d at %v: wait %v, want %v", i, run.ends, got, run.want)
 		}
 	}
 }
