@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/netip"
+	"slices"
 	"time"
 )
 
@@ -23,7 +24,7 @@ func (c changes) String() string {
 
 // change changes the configuration, about once a second, one thing at a time, until
 // the end of ctx. Each change is waited for: it has to be in effect.
-func (w *world) change(ctx context.Context, done *changes) error {
+func (w *world) change(ctx context.Context, done *changes) {
 	chance := rand.New(rand.NewPCG(*seed, 1))
 	for wait(ctx, time.Duration(200+chance.IntN(1000))*time.Millisecond) {
 		var err error
@@ -48,10 +49,9 @@ func (w *world) change(ctx context.Context, done *changes) error {
 			err = w.pin(ctx)
 		}
 		if err != nil {
-			return err
+			w.tally.fault("change", err)
 		}
 	}
-	return nil
 }
 
 // rotate brings a new certificate, and waits until it is the one that is shown.
@@ -123,9 +123,11 @@ func (w *world) replace(n int) error {
 		return err
 	}
 	old := w.roll[n]
-	if w.roll[n], err = w.successor(); err != nil {
+	successor, err := w.successor()
+	if err != nil {
 		return err
 	}
+	w.roll[n] = successor
 	if err := w.putEndpoints(rollService, addresses(w.roll), old.at.Addr()); err != nil {
 		return err
 	}
@@ -137,13 +139,15 @@ func (w *world) replace(n int) error {
 	return w.putEndpoints(rollService, addresses(w.roll))
 }
 
-// successor is a new backend of rollService.
+// successor is a new backend of rollService, on the address that was not used for longest.
 func (w *world) successor() (*backend, error) {
+	free := slices.IndexFunc(w.spare, func(a netip.Addr) bool {
+		return !slices.ContainsFunc(w.roll, func(b *backend) bool { return b.at.Addr() == a })
+	})
+	at := w.spare[free]
+	w.spare = append(slices.Delete(w.spare, free, free+1), at)
 	w.rolled++
-	b := &backend{
-		w: w, name: fmt.Sprintf("%s-%d", rollService, w.rolled),
-		at: netip.AddrPortFrom(w.spare[w.rolled%len(w.spare)], backendPort),
-	}
+	b := &backend{w: w, name: fmt.Sprintf("%s-%d", rollService, w.rolled), at: netip.AddrPortFrom(at, backendPort)}
 	return b, b.start()
 }
 
@@ -221,7 +225,7 @@ func (w *world) pin(ctx context.Context) error {
 }
 
 // kill lets backends die and come back, one at a time, until the end of ctx.
-func (w *world) kill(ctx context.Context, done *changes) error {
+func (w *world) kill(ctx context.Context, done *changes) {
 	chance := rand.New(rand.NewPCG(*seed, 2))
 	for wait(ctx, time.Duration(1000+chance.IntN(2000))*time.Millisecond) {
 		done.crashes++
@@ -231,8 +235,7 @@ func (w *world) kill(ctx context.Context, done *changes) error {
 		w.crashes.end()
 		wait(ctx, time.Duration(chance.IntN(1000))*time.Millisecond)
 		if err := b.start(); err != nil {
-			return err
+			w.tally.fault("change", err)
 		}
 	}
-	return nil
 }

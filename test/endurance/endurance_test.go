@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -49,18 +50,14 @@ func (w *world) run(lasting time.Duration, samples *[]sample) *changes {
 	ctx, cancel := context.WithTimeout(w.ctx, lasting)
 	defer cancel()
 	var done changes
-	ended := make(chan error, 2)
-	go func() { ended <- w.change(ctx, &done) }()
-	go func() { ended <- w.kill(ctx, &done) }()
+	var changing sync.WaitGroup
+	changing.Go(func() { w.change(ctx, &done) })
+	changing.Go(func() { w.kill(ctx, &done) })
 	loaded := w.load(ctx, kinds)
 	if samples != nil {
 		w.watch(ctx, lasting, samples)
 	}
-	for range 2 {
-		if err := <-ended; err != nil {
-			w.t.Error("change the configuration: ", err)
-		}
-	}
+	changing.Wait()
 	loaded()
 	return &done
 }
