@@ -38,7 +38,7 @@ func newCounted(t *T, n int) (all []*countedGRPC, addresses []string) {
 // with the publish; who goes keeps what runs there, and then loses its connection.
 func grpcBalance(t *T) {
 	backends, addresses := newCounted(t, 5)
-	p := startGRPC(t, addresses[:3]...)
+	p := t.Start(Setup{Spec: grpcSpec(addresses[:3]...), Hosts: []string{"a.test"}, Change: forEver})
 	c := p.grpcClient(true)
 	call := func(times int) {
 		t.Helper()

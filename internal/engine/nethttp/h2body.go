@@ -23,6 +23,32 @@ type streamBody struct {
 
 	mu   sync.Mutex // held while the client's body is read
 	over bool
+	turn int  // numbers the tries of the transport
+	read bool // or tried to be
+}
+
+// bodyTurn is the body for one try of the transport.
+type bodyTurn struct {
+	*streamBody
+	turn int
+}
+
+// errBegun is why a try is not repeated.
+var errBegun = errors.New("the body of the request has been read from")
+
+// again is the body for a further try, if nothing has been read of it: the transport
+// closes a body, and would not send it any more, when the connection that it chose had
+// just been told to end. A try of before reads no more.
+func (b *streamBody) again() (io.ReadCloser, error) {
+	if !b.mu.TryLock() {
+		return nil, errBegun
+	}
+	defer b.mu.Unlock()
+	if b.read {
+		return nil, errBegun
+	}
+	b.turn++
+	return &bodyTurn{b, b.turn}, nil
 }
 
 // bodyFault is what a client did to its body: it broke off, or what the reply says.
@@ -35,9 +61,14 @@ type bodyFault struct {
 var errOver = errors.New("the exchange is over")
 
 // Read belongs to the transport.
-func (b *streamBody) Read(p []byte) (int, error) {
+func (t *bodyTurn) Read(p []byte) (int, error) {
+	b := t.streamBody
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if t.turn != b.turn {
+		return 0, errOver
+	}
+	b.read = true
 	b.waiting.Store(true)
 	defer b.waiting.Store(false)
 	if b.over || b.idle.fired.Load() {

@@ -144,7 +144,8 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 		x.begun = true
 		s.body = &streamBody{x: x, idle: s.idle, trailer: x.announcedTrailer()}
 		s.idle.touch() // from here on the timer may look at the body
-		r.Body, r.ContentLength, r.Trailer = s.body, x.r.ContentLength, s.body.trailer
+		r.Body, r.ContentLength, r.Trailer = &bodyTurn{streamBody: s.body}, x.r.ContentLength, s.body.trailer
+		r.GetBody = s.body.again
 	}
 	return r.WithContext(ctx)
 }
