@@ -197,6 +197,11 @@ func TestNetwork(t *testing.T) {
 	if len(slices.Compact(slices.Clone(addresses))) != len(addresses) {
 		t.Errorf("%v", addresses)
 	}
+	for range 600 { // more than there are: those of before come again, and none that is not for backends
+		if last := n.Address().As4()[3]; last < 10 || last == 255 {
+			t.Fatalf("an address that ends in %d", last)
+		}
+	}
 	for _, a := range addresses {
 		at := netip.AddrPortFrom(a, 8080)
 		l, err := n.Listen(at)

@@ -53,7 +53,6 @@ func NewNetwork() (*Network, error) {
 		return nil, fmt.Errorf("remove what a killed test left behind: %w", err)
 	}
 	n := &Network{name: fmt.Sprintf("ramjet-%d-%d", os.Getpid(), networks.Add(1))}
-	n.next.Store(9) // the first backend is .10: .1 is this side, and people count from there
 	if err := n.build(); err != nil {
 		return nil, errors.Join(fmt.Errorf("make the network of a test: %w", err), n.Close())
 	}
@@ -135,14 +134,21 @@ func (n *Network) Close() error {
 	return errors.Join(errs...)
 }
 
-// Address returns an IPv4 address that no other call returned.
-func (n *Network) Address() netip.Addr { return n.v4(byte(n.next.Add(1))) }
+// Address returns an IPv4 address that none of the last 244 calls returned.
+func (n *Network) Address() netip.Addr { return n.v4(n.host()) }
+
+// host is the last byte of the next address. The first is 10: 1 is this side, and people
+// count from there. 255 is nobody's.
+func (n *Network) host() byte {
+	const first, count = 10, 245
+	return byte(first + (n.next.Add(1)-1)%count)
+}
 
 // Address6 is Address for IPv6.
 func (n *Network) Address6() (netip.Addr, error) {
-	a := n.v6(byte(n.next.Add(1)))
+	a := n.v6(n.host())
 	// Unlike IPv4, nobody answers for an address that is there by a route only.
-	_, err := ip("-n", n.name, "-6", "addr", "add", a.String()+"/64", "dev", "eth0", "nodad")
+	_, err := ip("-n", n.name, "-6", "addr", "replace", a.String()+"/64", "dev", "eth0", "nodad")
 	return a, err
 }
 
