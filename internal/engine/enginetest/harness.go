@@ -8,6 +8,7 @@
 package enginetest
 
 import (
+	"bytes"
 	"context"
 	"crypto/x509"
 	"fmt"
@@ -238,11 +239,15 @@ func (r *records) add(one *engine.Record) {
 	r.change(func() { r.all = append(r.all, *one) })
 }
 
-// logWriter sends an engine's log to the test's.
+// logWriter sends an engine's log to the test's. A fault that the engine survived, and
+// whose client saw nothing unusual, is one all the same.
 type logWriter struct{ t testing.TB }
 
 func (w logWriter) Write(b []byte) (int, error) {
 	w.t.Helper()
 	w.t.Logf("%s", b)
+	if bytes.Contains(b, []byte("level=ERROR")) {
+		w.t.Errorf("the engine logged an error: %s", b)
+	}
 	return len(b), nil
 }

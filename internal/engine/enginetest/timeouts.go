@@ -28,6 +28,7 @@ var timeouts = features{
 	"a second head that does not end":                           secondHeadNever,
 	"half a next head does not end the exchange before it":      halfNextHead,
 	"what bounds a head does not bound a connection":            longLived,
+	"a request behind one that was given up":                    behindTimeout,
 	"an idle connection":                                        idleClient,
 	"a connection that says nothing":                            mute,
 	"a tunnel that is silent in both directions":                tunnelIdle,
@@ -302,6 +303,39 @@ func headByDrops(t *T) {
 	}
 	if got := c.Transcript(); got != "" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// behindTimeout: a request that came behind one whose endpoint did not answer, with it or
+// while it was waited for, is served as soon as that has its answer.
+func behindTimeout(t *T) {
+	p := t.Start(with(shortResponse, NewOrigin(t, func(e *Exchange) error {
+		if e.Target() == "/never" {
+			return e.Gone()
+		}
+		return e.Reply("200 OK", e.Target())
+	})))
+	const never, next = "GET /never HTTP/1.1\r\nHost: a.test\r\n\r\n", "GET /next HTTP/1.1\r\nHost: a.test\r\n\r\n"
+	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
+		for when, sends := range map[string][]string{"with it": {never + next}, "a little later": {never, next}} {
+			c := dial()
+			for n, send := range sends {
+				if n > 0 && !silent(c, c.In, gap) {
+					t.Fatalf("%s, %s: an answer before its time", say, when)
+				}
+				c.Send(send)
+			}
+			if a, _ := c.Final("GET"); a.Status != 504 {
+				t.Errorf("%s, %s: the first got %+v", say, when, a)
+			}
+			began := time.Now()
+			if a, _ := c.Final("GET"); a.Status != 200 || a.Body != "/next" {
+				t.Errorf("%s, %s: the second got %+v", say, when, a)
+			}
+			if took := time.Since(began); took > 5*time.Second {
+				t.Errorf("%s, %s: the second was answered %v after the first", say, when, took)
+			}
+		}
 	}
 }
 

@@ -65,6 +65,9 @@ func (a *acceptor) run() {
 			switch err {
 			case nil:
 				a.deal(int32(c), addressOf(from).Addr())
+				if a.engine.draining.Load() {
+					return true // who comes all the time must not keep the port open
+				}
 			case syscall.EAGAIN:
 				return false // until there is another one
 			case syscall.EINTR, syscall.ECONNABORTED:

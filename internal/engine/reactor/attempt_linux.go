@@ -116,10 +116,14 @@ func (x *exchange) failed(f engine.Failure, reply *engine.Reply) {
 	f.Method, f.Reused, f.Retried, f.BodyTaken = text(x.req.Method), x.up.reused, x.retried, x.upload.bodyTaken
 	x.dropUpstream()
 	if f.MayRetry() {
+		c := x.c
 		x.retried, x.fresh = true, true
 		x.response.restart(&x.loop.buffers)
 		x.attempt()
 		x.fresh = false
+		// The request may lie before another idle connection now, which is writable
+		// already: no event will say so.
+		c.loop.later(&c.sock)
 		return
 	}
 	x.loop.engine.log.Debug("an endpoint did not answer", "backend", x.rec.Plan.Backend.Name, "endpoint", x.rec.Endpoint.Address, "reason", reply.Text)

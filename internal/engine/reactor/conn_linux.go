@@ -120,6 +120,9 @@ func (c *conn) broke() {
 // run goes on with whatever the connection is at, for as long as something moves and
 // the turn allows.
 func (c *conn) run() {
+	if c.again {
+		return // it has had its turn
+	}
 	for range moves {
 		more := false
 		switch c.state {
@@ -132,7 +135,9 @@ func (c *conn) run() {
 		case stHead:
 			more = c.readHead()
 		case stServing:
-			more = c.x.run()
+			if more = c.serve(); more && c.again {
+				return
+			}
 		case stTunnel:
 			more = c.x.tunnel.run()
 		case stLinger:
@@ -147,6 +152,17 @@ func (c *conn) run() {
 	}
 }
 
+// serve goes on with the exchange; more says that the connection has work at hand. An
+// exchange that had its rounds, and could use more of them, goes on in the next turn.
+func (c *conn) serve() (more bool) {
+	x, serial := c.x, c.x.serial
+	more = x.run()
+	if more && x.serial == serial && x.moves() {
+		c.loop.later(&c.sock)
+	}
+	return more
+}
+
 // expire is called when the connection's time is over.
 func (c *conn) expire() {
 	switch c.state {
@@ -154,6 +170,7 @@ func (c *conn) expire() {
 		c.refuseHeader(errNoHeader)
 	case stServing:
 		c.x.expire()
+		c.run() // the next request may have come meanwhile
 	case stTunnel:
 		c.x.tunnel.expire()
 	case stClosed:

@@ -40,7 +40,7 @@ func (x *exchange) arm() {
 	}
 }
 
-// expire is called when the time of the exchange may be over.
+// expire is called when the time of the exchange may be over; the connection runs after it.
 func (x *exchange) expire() {
 	if at := x.deadline(); at == 0 || at > x.loop.now {
 		x.arm()
@@ -48,11 +48,10 @@ func (x *exchange) expire() {
 	}
 	m, u := x.loop.engine.metrics, &x.upload
 	waits := !u.taken && u.from().empty() && u.sent == len(u.head) && u.gone == len(u.coded) // for the client
-	switch c := x.c; x.state {
+	switch x.state {
 	case xConnecting:
 		x.unreached(errConnectTimeout)
 		x.attempt()
-		c.run()
 	case xAsking:
 		switch {
 		case x.pending():

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -52,18 +53,20 @@ func (p *endpoint) retire() {
 	p.loop.engine.idle.remove(p)
 }
 
-// take returns the idle connection that was used last, nil if there is none.
+// take returns the idle connection that was used last, nil if there is none. One that
+// something has happened to is left alone: it will be told of that in this turn.
 func (p *endpoint) take() *upconn {
-	last := len(p.idle) - 1
-	if last < 0 {
-		return nil
+	for i := len(p.idle) - 1; i >= 0; i-- {
+		u := p.idle[i]
+		if u.readable || u.hup {
+			continue
+		}
+		p.idle = slices.Delete(p.idle, i, i+1)
+		p.count.Store(int32(len(p.idle)))
+		u.reused = true
+		return u
 	}
-	u := p.idle[last]
-	p.idle[last] = nil
-	p.idle = p.idle[:last]
-	p.count.Store(int32(last))
-	u.reused = true
-	return u
+	return nil
 }
 
 // put keeps a connection whose last exchange ended well, or closes it.
@@ -80,15 +83,9 @@ func (p *endpoint) put(u *upconn) {
 
 // remove takes a connection that is being closed out of the idle ones.
 func (p *endpoint) remove(u *upconn) {
-	for i, one := range p.idle {
-		if one == u {
-			last := len(p.idle) - 1
-			copy(p.idle[i:], p.idle[i+1:])
-			p.idle[last] = nil
-			p.idle = p.idle[:last]
-			p.count.Store(int32(last))
-			return
-		}
+	if i := slices.Index(p.idle, u); i >= 0 {
+		p.idle = slices.Delete(p.idle, i, i+1)
+		p.count.Store(int32(len(p.idle)))
 	}
 }
 
@@ -142,7 +139,7 @@ func (p *endpoint) lookUp(x *exchange) {
 				return
 			}
 			x.cancel = nil
-			x.lookedUp(p, int32(fd), err)
+			l.guarded(&x.c.sock, func() { x.lookedUp(p, int32(fd), err) })
 		})
 		if !posted && fd >= 0 {
 			unix.Close(fd)

@@ -102,6 +102,14 @@ func (l *loop) putExchange(x *exchange) {
 // manyFields is how many fields a head may have for its memory to be kept.
 const manyFields = 64
 
+// spare is what the decoder of an ended body leaves for the next one.
+func spare(c http1.Chunked) http1.Chunked {
+	if len(c.Trailer()) > manyFields {
+		return http1.Chunked{}
+	}
+	return c
+}
+
 // clear forgets everything but what the client has sent behind its request, and the
 // memory that the next exchange can use.
 func (x *exchange) clear() {
@@ -119,7 +127,7 @@ func (x *exchange) clear() {
 	}
 	l.serial++
 	*x = exchange{
-		c: x.c, loop: l, serial: l.serial, parser: x.parser, req: http1.RequestHead{Fields: x.req.Fields[:0]}, chunked: x.chunked,
+		c: x.c, loop: l, serial: l.serial, parser: x.parser, req: http1.RequestHead{Fields: x.req.Fields[:0]}, chunked: spare(x.chunked),
 		in: x.in, tried: x.tried[:0], response: x.response.memory(l.engine.limits),
 	}
 }
@@ -248,6 +256,10 @@ func (x *exchange) lookAhead() {
 		switch how {
 		case moved:
 			x.more.end += n
+		case blocked:
+			if x.more.empty() {
+				x.more.free(&x.loop.buffers)
+			}
 		case ended, failed:
 			if x.dependsOnClient() {
 				x.clientGone()

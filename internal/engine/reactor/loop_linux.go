@@ -24,9 +24,9 @@ type sock struct {
 
 // loop is one event loop. All of it but inbox and conns belongs to its goroutine.
 //
-// A turn: wait; the safepoint; the clock; the inbox; the events, each socket told once;
-// those whose work was cut short in the turn before; the timers that are due. Work per
-// turn is bounded: so many events, and for each so many moves (see moves); who has more
+// A turn: wait; the safepoint; the clock; what has happened to which socket is noted; the
+// inbox; those whose work was cut short in the turn before; the events, each socket told
+// once; the timers that are due. Work per turn is bounded: so many events, and for each so many moves (see moves); who has more
 // to do comes again in the next turn, which does not wait.
 type loop struct {
 	engine *Engine
@@ -133,10 +133,11 @@ func (l *loop) run() {
 		n := l.poll.wait(l.events[:], timeout, held)
 		safepoint()
 		l.tell()
+		l.note(n)
 		busy := n > 0
 		busy = l.receive() || busy
-		l.dispatch(n)
 		busy = l.resume() || busy
+		l.dispatch(n)
 		l.due()
 		held = busy
 	}
@@ -167,7 +168,23 @@ func (l *loop) receive() bool {
 	return len(l.calls) > 0
 }
 
-// dispatch tells the owners of sockets what has happened to them.
+// note keeps what has happened to sockets, before anybody is told of anything: nobody
+// takes an idle connection whose end is known already.
+func (l *loop) note(n int) {
+	for i := range n {
+		e := &l.events[i]
+		s := l.sock(e)
+		if s == nil {
+			continue
+		}
+		s.readable = s.readable || e.readable
+		s.writable = s.writable || e.writable
+		s.hup = s.hup || e.hup
+		s.broken = s.broken || e.broken
+	}
+}
+
+// dispatch tells the owners of sockets that something has happened to them.
 func (l *loop) dispatch(n int) {
 	for i := 0; i < n; {
 		i = l.someEvents(i, n)
@@ -179,26 +196,31 @@ func (l *loop) someEvents(from, n int) (i int) {
 	var s *sock
 	defer func() {
 		if fault := recover(); fault != nil {
-			l.caught(s, fault)
+			var of owner
+			if s.fd >= 0 {
+				of = s.of
+			}
+			l.caught(of, fault)
 			i++
 		}
 	}()
 	for i = from; i < n; i++ {
-		e := &l.events[i]
-		if int(e.fd) >= len(l.socks) {
-			continue
+		if s = l.sock(&l.events[i]); s != nil {
+			s.of.ready()
 		}
-		s = l.socks[e.fd]
-		if s == nil || s.gen != e.gen {
-			continue // it was closed earlier in this turn
-		}
-		s.readable = s.readable || e.readable
-		s.writable = s.writable || e.writable
-		s.hup = s.hup || e.hup
-		s.broken = s.broken || e.broken
-		s.of.ready()
 	}
 	return i
+}
+
+// sock is the socket that an event is about; nil = it was closed since.
+func (l *loop) sock(e *event) *sock {
+	if int(e.fd) >= len(l.socks) {
+		return nil
+	}
+	if s := l.socks[e.fd]; s != nil && s.gen == e.gen {
+		return s
+	}
+	return nil
 }
 
 // resume goes on with those who had more to do than a turn allows.
@@ -219,29 +241,44 @@ func (l *loop) resume() bool {
 
 // due tells those whose time is over.
 func (l *loop) due() {
-	if next := l.wheel.next(); next != 0 && next <= l.now {
-		l.guarded(nil, func() { l.wheel.advance(l.now) })
+	for next := l.wheel.next(); next != 0 && next <= l.now; next = l.wheel.next() {
+		l.advance()
 	}
 	if l.wheel.nextSlot() == 0 {
 		l.wheel.now = l.now / tick
 	}
 }
 
-// guarded calls f and survives its panic.
+// advance tells timers that are due, up to the first one whose owner panics.
+func (l *loop) advance() {
+	defer func() {
+		if fault := recover(); fault != nil {
+			l.wheel.now-- // the rest of its slot has not been told
+			l.caught(l.wheel.told, fault)
+		}
+	}()
+	l.wheel.advance(l.now)
+}
+
+// guarded calls f and survives its panic, which is the end of s.
 func (l *loop) guarded(s *sock, f func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			l.caught(s, fault)
+			var of owner
+			if s != nil && s.fd >= 0 {
+				of = s.of
+			}
+			l.caught(of, fault)
 		}
 	}()
 	f()
 }
 
-// caught ends what a fault of ours has hit; everything else goes on.
-func (l *loop) caught(s *sock, fault any) {
+// caught ends what a fault of ours has hit; everything else goes on. nil = nobody.
+func (l *loop) caught(of owner, fault any) {
 	l.engine.log.Error("a request made the proxy panic: please report this", "panic", fmt.Sprint(fault), "stack", string(debug.Stack()))
-	if s != nil && s.fd >= 0 {
-		s.of.kill()
+	if of != nil {
+		of.kill()
 	}
 }
 

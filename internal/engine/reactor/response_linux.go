@@ -29,13 +29,20 @@ func (r *response) memory(limits http1.Limits) response {
 	if cap(r.head.Fields) > manyFields {
 		return response{parser: http1.Parser{Limits: limits}}
 	}
-	next := response{parser: r.parser, chunked: r.chunked, nominated: r.nominated[:0]}
+	next := response{parser: r.parser, chunked: spare(r.chunked), nominated: r.nominated[:0]}
 	next.parser.Limits = limits
 	next.head.Fields = r.head.Fields[:0]
 	return next
 }
 
 func (r *response) free(s *buffers) { r.buf.free(s) }
+
+// rest gives the buffer back while nothing has come.
+func (r *response) rest(s *buffers) {
+	if r.buf.empty() {
+		r.buf.free(s)
+	}
+}
 
 // restart readies it for the answer of another connection.
 func (r *response) restart(s *buffers) {
@@ -94,15 +101,14 @@ func (x *exchange) readAnswer() bool {
 			}
 		}
 		if !x.up.readable {
+			r.rest(&x.loop.buffers)
 			return false
 		}
 		room := r.buf.room(&x.loop.buffers)
 		n, how := x.up.read(room)
 		switch how {
 		case blocked:
-			if r.buf.empty() {
-				r.buf.free(&x.loop.buffers)
-			}
+			r.rest(&x.loop.buffers)
 			return false
 		case ended, failed:
 			x.failed(engine.Failure{Wrote: true, Closed: r.buf.empty() && r.interim == 0}, engine.ReplyUpstreamClosed)
@@ -147,8 +153,7 @@ func (x *exchange) headArrived() bool {
 	case r.head.Status == 101:
 		return x.switchProtocols()
 	case r.head.Status >= 200:
-		x.beginRelay()
-		return true
+		return x.beginRelay()
 	case r.interim == engine.MaxInterim:
 		x.failed(engine.Failure{Wrote: true}, engine.ReplyTooMany1xx)
 		return false
@@ -166,8 +171,9 @@ func (x *exchange) headArrived() bool {
 	return true
 }
 
-// beginRelay writes the final head for the client, and the beginning of the body.
-func (x *exchange) beginRelay() {
+// beginRelay writes the final head for the client, and the beginning of the body; false
+// means that the body is broken and the exchange over.
+func (x *exchange) beginRelay() bool {
 	r := &x.response
 	x.state = xRelaying
 	x.rec.Status = r.head.Status
@@ -206,8 +212,9 @@ func (x *exchange) beginRelay() {
 	x.out = append(b, '\r', '\n')
 	if !r.done && !r.buf.empty() {
 		x.readOn()
-		x.relayPiece()
+		return x.relayPiece()
 	}
+	return true
 }
 
 // readOn reads more of a body whose beginning filled a small buffer, so that it is sent
@@ -238,6 +245,7 @@ func (x *exchange) relay() bool {
 	r := &x.response
 	if r.buf.empty() {
 		if !x.up.readable {
+			r.rest(&x.loop.buffers)
 			return false
 		}
 		if r.full || r.left > small {

@@ -182,7 +182,7 @@ func (s *session) shake(done func(error)) {
 	l.engine.beside.Go(func() {
 		deepen()
 		err := s.tls.Handshake()
-		l.post(func() { done(err) })
+		l.post(func() { l.guarded(&s.c.sock, func() { done(err) }) })
 	})
 }
 
@@ -233,9 +233,17 @@ func (s *session) unseal() {
 	s.sealed, s.lent = nil, false
 }
 
+// mostAnswers is how much may wait for a client before nothing more is read from it: what
+// it sends can ask for answers of TLS itself, new keys, which nobody sees to be bounded.
+const mostAnswers = 2 * large
+
 // read opens what has come.
 func (s *session) read(b []byte) (int, transfer) {
 	if s.dry {
+		return 0, blocked
+	}
+	if len(s.sealed)-s.sent > mostAnswers && s.flush() == blocked {
+		s.dry = true // until it takes what we have to say
 		return 0, blocked
 	}
 	n, err := s.tls.Read(b)

@@ -47,6 +47,10 @@ func (x *exchange) switchProtocols() bool {
 		x.rec.BytesOut += int64(r.buf.end - r.buf.start)
 	}
 	r.buf.free(&l.buffers)
+	x.upload.free(&l.buffers)
+	if x.more.empty() {
+		x.more.free(&l.buffers)
+	}
 	x.tunnel, x.state = t, xTunnel
 	x.c.state = stTunnel
 	l.inflight-- // a drain does not wait for tunnels

@@ -229,13 +229,20 @@ func (u *upload) account(n, head int) {
 	}
 }
 
+// rest gives a buffer back while nothing has come.
+func (u *upload) rest(from *window) {
+	if from.empty() {
+		from.free(&u.x.loop.buffers)
+	}
+}
+
 // read reads more of the body and reports whether something came.
 func (u *upload) read() bool {
-	x := u.x
+	x, from := u.x, u.from()
 	if !x.c.canRead() {
+		u.rest(from)
 		return false
 	}
-	from := u.from()
 	if u.full || u.left > small {
 		from.enlarge(&x.loop.buffers)
 	}
@@ -243,9 +250,7 @@ func (u *upload) read() bool {
 	n, how := x.c.read(room)
 	switch how {
 	case blocked:
-		if from.empty() {
-			from.free(&x.loop.buffers)
-		}
+		u.rest(from)
 		return false
 	case ended, failed:
 		x.clientGone()

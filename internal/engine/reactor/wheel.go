@@ -32,6 +32,7 @@ type wheel struct {
 	heads [slots]*timer
 	used  [slots / 64]uint64
 	now   int64 // the tick whose slot was emptied last
+	told  owner // who was told last, for whoever catches his panic
 }
 
 // set makes t due at a time; 0 = never.
@@ -98,6 +99,7 @@ func (w *wheel) advance(now int64) (told int) {
 			default:
 				t.at = 0
 				told++
+				w.told = t.of
 				t.of.expire()
 			}
 		}
