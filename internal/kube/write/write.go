@@ -219,7 +219,8 @@ func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
 		q.wrote(t.Name, t.Todo, time.Now())
 	case ctx.Err() != nil:
 		q.giveBack(t) // whoever writes next decides anew
-	case apierrors.IsForbidden(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+		// A ValidatingAdmissionPolicy that names no reason refuses as what is invalid.
 		q.handleForbidden(t, err)
 	case passes(err):
 		q.options.Log.Debug("could not write "+q.options.What+", will try again", "error", oneLine(err), "tries", t.Tries()+1)
@@ -261,7 +262,7 @@ func passes(err error) bool {
 	switch {
 	case reason == "": // no answer of the API server
 		return true
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err), apierrors.IsAlreadyExists(err):
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsBadRequest(err), apierrors.IsAlreadyExists(err):
 		return false
 	}
 	return true

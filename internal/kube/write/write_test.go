@@ -26,6 +26,7 @@ var (
 	what      = schema.GroupResource{Resource: "ingresses"}
 	forbidden = apierrors.NewForbidden(what, "a", errors.New("no rule"))
 	conflict  = apierrors.NewConflict(what, "a", errors.New("another uid"))
+	invalid   = apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "a", nil)
 	busy      = apierrors.NewServiceUnavailable("etcd")
 )
 
@@ -104,20 +105,24 @@ func TestFailures(t *testing.T) {
 	})
 }
 
-// TestForbidden: what is forbidden is said once and tried each minute. When it is allowed
-// later, it happens.
+// TestForbidden: what is forbidden, by a rule or by an admission policy, is said once and tried
+// each minute. When it is allowed later, it happens.
 func TestForbidden(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log bytes.Buffer
-		s := server{answers: map[string][]error{"a": {forbidden, forbidden}}}
-		q := s.queue(nil, &log)
-		q.Put("a", 1, 1)
-		runFor(t, q, 10*time.Minute)
-		s.expect(t, "a=1@0s", "a=1@1m0s", "a=1@2m0s")
-		if n := strings.Count(log.String(), "not allowed to write things"); n != 1 {
-			t.Errorf("said %d times:\n%s", n, log.String())
-		}
-	})
+	for reason, refusal := range map[string]error{"without the right": forbidden, "by a policy without a reason of its own": invalid} {
+		t.Run(reason, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				s := server{answers: map[string][]error{"a": {refusal, refusal}}}
+				q := s.queue(nil, &log)
+				q.Put("a", 1, 1)
+				runFor(t, q, 10*time.Minute)
+				s.expect(t, "a=1@0s", "a=1@1m0s", "a=1@2m0s")
+				if n := strings.Count(log.String(), "not allowed to write things"); n != 1 {
+					t.Errorf("said %d times:\n%s", n, log.String())
+				}
+			})
+		})
+	}
 }
 
 // TestForbiddenForOne: a policy that refuses some objects, for ever and the newest edits, is
