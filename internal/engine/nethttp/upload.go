@@ -260,11 +260,12 @@ func (u *upload) read(p []byte) (int, error) {
 
 // readBody reads the client's body. Its error is the gate's where the gate has one:
 // net/http has other words for an error in the middle of a trailer section, and
-// nothing in them says whether the client went away, stalled or sent nonsense.
+// nothing in them says whether the client went away, stalled or sent nonsense. The end
+// of the connection is not the end of the body: net/http's word for it stands.
 func (x *exchange) readBody(p []byte) (int, error) {
 	n, err := x.r.Body.Read(p)
 	if err != nil && err != io.EOF && x.r.ProtoMajor == 1 && x.client.gate != nil {
-		if broke := x.client.gate.broke.Load(); broke != nil {
+		if broke := x.client.gate.broke.Load(); broke != nil && *broke != io.EOF {
 			err = *broke
 		}
 	}
