@@ -29,6 +29,7 @@ var timeouts = features{
 	"half a next head does not end the exchange before it":      halfNextHead,
 	"what bounds a head does not bound a connection":            longLived,
 	"a request behind one that was given up":                    behindTimeout,
+	"a broken body behind a request that took long":             brokenBehind,
 	"an idle connection":                                        idleClient,
 	"a connection that says nothing":                            mute,
 	"a tunnel that is silent in both directions":                tunnelIdle,
@@ -335,6 +336,37 @@ func behindTimeout(t *T) {
 			if took := time.Since(began); took > 5*time.Second {
 				t.Errorf("%s, %s: the second was answered %v after the first", say, when, took)
 			}
+		}
+	}
+}
+
+// brokenBehind: a request whose head came while the one before it was served is told what is
+// wrong with its body, and not that it came too late.
+func brokenBehind(t *T) {
+	let := make(chan struct{}, 1)
+	p := t.Start(with(nil, NewOrigin(t, func(e *Exchange) error {
+		if e.Target() == "/first" {
+			if err := e.Await(let); err != nil {
+				return err
+			}
+			return e.Reply("200 OK", "first")
+		}
+		_, err := io.Copy(io.Discard, e.In) // until the proxy breaks off
+		return err
+	})))
+	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
+		c := dial()
+		c.Send("GET /first HTTP/1.1\r\nHost: a.test\r\n\r\nPOST /second HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
+		if !silent(c, c.In, gap) {
+			t.Errorf("%s: an answer before its time", say)
+		}
+		let <- struct{}{}
+		if a, _ := c.Final("GET"); a.Status != 200 {
+			t.Errorf("%s: the first got %+v", say, a)
+		}
+		c.Send("zz\r\n")
+		if a, _ := c.Final("POST"); a.Status != 400 {
+			t.Errorf("%s: the second got %+v", say, a)
 		}
 	}
 }

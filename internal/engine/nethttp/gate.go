@@ -119,7 +119,9 @@ func refuse(err error) *refusedError {
 // Read delivers bytes of requests that were found sound.
 func (g *gate) Read(p []byte) (int, error) {
 	n, err := g.read(p)
-	if err != nil && g.state != gateHead {
+	// A byte is what net/http asks for in the background, while it serves the request before,
+	// and calls off: that ends no body.
+	if err != nil && g.state != gateHead && len(p) > 1 {
 		broke := err // only this one is on the heap
 		g.broke.CompareAndSwap(nil, &broke)
 	}
