@@ -94,8 +94,9 @@ func byCurl(t *testing.T, protocol, address, host, target string) answer {
 // name and the request target as it got it. It returns the endpoints.
 //
 // The sockets are opened here and handed over as an nginx hands them to its
-// successor. So ports are free and never taken in between, and requests that come
-// before nginx is up wait in the queue.
+// successor. So ports are free and never taken in between. What comes before nginx
+// is up would wait in the queue, and its wait would count against the timeouts of the
+// daemon, so startNginx returns when nginx has answered.
 func startNginx(t *testing.T, names []string) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -150,8 +151,18 @@ http {
 			t.Logf("nginx wrote: %s", log)
 		}
 	})
+	for name, endpoint := range endpoints {
+		if got, want := bySocket(t, endpoint, "ready.test", "/ready"), name+" /ready\n"; got.body != want {
+			t.Fatalf("nginx itself answered %d %q, want %q", got.status, got.body, want)
+		}
+	}
 	return endpoints
 }
+
+// responseTimeout is how long the daemon waits for a backend: short, as the silent
+// backend is waited for by every client; and long enough that no stall of the machine
+// makes a backend that is well miss it.
+const responseTimeout = 3 * time.Second
 
 // programPath finds a program also where only root has it in the PATH.
 func programPath(t *testing.T, program string) string {
@@ -174,7 +185,7 @@ func start(t *testing.T, routes string, endpoints map[string]string) (address st
 	}
 	path := daemon.Write(t, t.TempDir(), "routes.yaml", strings.NewReplacer(pairs...).Replace(routes))
 	c := daemon.Start(t, daemon.Setup{Args: []string{
-		"--static-routes", path, "--http", "127.0.0.1:0", "--no-admin", "--log-format", "json", "--response-timeout", "300ms",
+		"--static-routes", path, "--http", "127.0.0.1:0", "--no-admin", "--log-format", "json", "--response-timeout", responseTimeout.String(),
 	}})
 	return c.Serving().HTTP
 }
