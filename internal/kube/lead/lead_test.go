@@ -33,6 +33,7 @@ type leases struct {
 	mu    sync.Mutex
 	lease *coordinationv1.Lease
 	deaf  bool      // no renewal gets through
+	wary  bool      // nothing is allowed
 	dead  string    // nor one of this holder
 	sent  time.Time // the last that got through
 }
@@ -42,6 +43,9 @@ func (l *leases) Leases(string) client.LeaseInterface { return l }
 func (l *leases) Get(_ context.Context, name string, _ metav1.GetOptions) (*coordinationv1.Lease, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.wary {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, name, nil)
+	}
 	if l.lease == nil {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "leases"}, name)
 	}
@@ -64,6 +68,9 @@ func (l *leases) Update(_ context.Context, lease *coordinationv1.Lease, _ metav1
 }
 
 func (l *leases) put(lease *coordinationv1.Lease) (*coordinationv1.Lease, error) {
+	if l.wary {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: "leases"}, lease.Name, nil)
+	}
 	if l.deaf || l.dead != "" && *lease.Spec.HolderIdentity == l.dead {
 		return nil, apierrors.NewServiceUnavailable("deaf")
 	}
@@ -76,14 +83,28 @@ type candidate struct {
 	leader *lead.Leader
 	stop   func()
 
-	mu   sync.Mutex
-	told []lead.State
+	mu     sync.Mutex
+	told   []lead.State
+	warned int
 }
+
+// Enabled and Handle count the warnings that it logs.
+func (c *candidate) Enabled(_ context.Context, l slog.Level) bool { return l >= slog.LevelWarn }
+
+func (c *candidate) Handle(context.Context, slog.Record) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.warned++
+	return nil
+}
+
+func (c *candidate) WithAttrs([]slog.Attr) slog.Handler { return c }
+func (c *candidate) WithGroup(string) slog.Handler      { return c }
 
 func compete(t *testing.T, on *leases, identity string) *candidate {
 	c := &candidate{}
 	c.leader = lead.New(lead.Options{
-		Client: on, Lease: types.NamespacedName{Namespace: "ops", Name: "lease"}, Identity: identity, Log: slog.New(slog.DiscardHandler),
+		Client: on, Lease: types.NamespacedName{Namespace: "ops", Name: "lease"}, Identity: identity, Log: slog.New(c),
 		Changed: func() {
 			c.mu.Lock()
 			defer c.mu.Unlock()
@@ -151,6 +172,54 @@ func TestHalted(t *testing.T) {
 		synctest.Wait()
 		a.expect(t, "before another may lead", lead.Leading, lead.Undecided)
 		a.stop()
+	})
+}
+
+// TestRefused: an API server that starts refuses for a moment what it allows. A leader goes on
+// leading over that, and warns of nothing before it leads no more; who never led warns at
+// once, because a right is missing. Both warn once a minute.
+func TestRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server leases
+		refuse := func(wary bool) {
+			server.mu.Lock()
+			defer server.mu.Unlock()
+			server.wary = wary
+		}
+		a := compete(t, &server, "a")
+		synctest.Wait()
+		for _, step := range []struct {
+			wary   bool
+			lasts  time.Duration
+			leads  bool
+			warned int
+		}{
+			{true, 5 * time.Second, true, 0},
+			{false, time.Minute, true, 0},
+			{true, 5 * time.Second, true, 0},
+			{true, 5 * time.Second, false, 1},
+			{true, 50 * time.Second, false, 1},
+			{true, 20 * time.Second, false, 2},
+			{false, 30 * time.Second, true, 2},
+		} {
+			refuse(step.wary)
+			<-time.After(step.lasts)
+			synctest.Wait()
+			a.mu.Lock()
+			if a.warned != step.warned || a.leader.Valid() != step.leads {
+				t.Errorf("after %+v: leads %v, warned %d times", step, a.leader.Valid(), a.warned)
+			}
+			a.mu.Unlock()
+		}
+		a.stop()
+
+		refuse(true)
+		b := compete(t, &server, "b")
+		synctest.Wait()
+		if b.warned != 1 {
+			t.Errorf("it may not lead, and warned of that %d times", b.warned)
+		}
+		b.stop()
 	})
 }
 

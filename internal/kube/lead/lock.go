@@ -17,7 +17,7 @@ type lock struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	said    time.Time // of an error, when it was last logged
+	said    time.Time // when it was last warned of an error
 	renewed time.Time // when the last renewal was sent that succeeded
 }
 
@@ -68,16 +68,22 @@ func (k *lock) sent() time.Time {
 func (k *lock) RecordEvent(string) {}
 
 // say says that the Lease cannot be had. That another replica was faster is no reason,
-// and an API server that does not answer is spoken of by those who read from it.
+// and an API server that does not answer is spoken of by those who read from it. Nor is
+// one that refuses a leader what it is about to allow again, as one does that has just
+// started: a warning is due when the refusal has outlasted the leading.
 func (k *lock) say(err error) {
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.ReasonForError(err) == "" {
 		return
 	}
+	attrs := []any{"lease", k.Describe(), "error", strings.Join(strings.Fields(err.Error()), " ")}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if now := time.Now(); now.Sub(k.said) >= repeat {
+	now := time.Now()
+	switch {
+	case now.Sub(k.renewed) < renewDeadline:
+		k.log.Debug("could not renew the Lease, will try again; this replica leads as before", attrs...)
+	case now.Sub(k.said) >= repeat:
 		k.said = now
-		k.log.Warn("cannot hold the Lease, so this replica writes neither status nor Events; serving goes on",
-			"lease", k.Describe(), "error", strings.Join(strings.Fields(err.Error()), " "))
+		k.log.Warn("cannot hold the Lease, so this replica writes neither status nor Events; serving goes on", attrs...)
 	}
 }
