@@ -32,9 +32,10 @@ build: ## the programs, static, in bin/
 
 test: check race e2e cluster-e2e lint ## all that has to pass: format, vet, lint, laws, race tests, end to end, in a cluster
 
-check: ## format and go vet
+check: ## format and go vet, also for a system without epoll
 	@bad="$$(gofmt -l cmd internal test bench)"; [ -z "$$bad" ] || { echo "gofmt -w would change:" $$bad; exit 1; }
 	go vet -tags $(TAGS) ./...
+	GOOS=darwin go vet ./...
 
 race: ## go test ./... with the race detector
 	@[ -n '$(RACE)' ] || echo 'no C compiler: the tests run without the race detector'

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"github.com/charmbracelet/x/term"
 
 	"ramjet.dev/ingress/internal/soak/control"
 )
@@ -44,11 +44,7 @@ func newProgress(s streams, version string) *progress {
 // isTerminal reports whether what is written to w is seen on a terminal.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // end stops drawing and leaves the line empty.

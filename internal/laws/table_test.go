@@ -391,8 +391,8 @@ var table = map[string]rule{
 	"cmd/soak": {
 		layer: 4, program: true,
 		imports: because{
-			"golang.org/x/sys/unix":  "whether what is printed is seen on a terminal",
-			"github.com/spf13/pflag": "the syntax of flags",
+			"github.com/charmbracelet/x/term": "whether what is printed is seen on a terminal",
+			"github.com/spf13/pflag":          "the syntax of flags",
 		},
 	},
 

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package cluster runs a real control plane for tests: etcd, kube-apiserver, on
 // request kube-controller-manager, with kubectl to talk to it and addresses on
 // which backends can listen.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command demo is a service to try soak on. It answers HTTP on one port of loopback
 // and stops like a good service: after SIGTERM nobody new gets in, and requests in
 // flight are finished. What else it does depends on its version:

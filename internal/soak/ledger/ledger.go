@@ -20,8 +20,6 @@ import (
 	"strconv"
 	"strings"
 
-	"golang.org/x/sys/unix"
-
 	"ramjet.dev/ingress/internal/probation"
 )
 
@@ -176,14 +174,8 @@ func (l *Ledger) append(line []byte) error {
 const lineBytes = 1 << 10
 
 // Room reports, with an error, that a line would find no room. It sets the room aside;
-// where the file system cannot do that, it reports nothing.
-func (l *Ledger) Room() error {
-	err := unix.Fallocate(int(l.file.Fd()), unix.FALLOC_FL_KEEP_SIZE, l.size, lineBytes)
-	if errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
-		return nil
-	}
-	return err
-}
+// where the system or the file system cannot do that, it reports nothing.
+func (l *Ledger) Room() error { return setAside(l.file, l.size, lineBytes) }
 
 // Close closes the file. Everything is on the disk already.
 func (l *Ledger) Close() { l.file.Close() }

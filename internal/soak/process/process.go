@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package process runs the processes of releases, in a way that they outlive their
 // supervisor: it starts them, takes over those that another supervisor started, stops
 // them, and tells when they are gone.

@@ -1,3 +1,5 @@
+//go:build linux
+
 // Package readiness finds out whether a release is ready: by a request, a connection
 // or a command, as its config says.
 //

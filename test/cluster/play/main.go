@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command play leaves a control plane running for a person to try things with, on
 // request with the real daemon in front of two backends. It ends with Ctrl-C, and
 // leaves nothing behind.
