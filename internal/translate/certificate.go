@@ -76,6 +76,8 @@ type certificates struct {
 	holders map[string]certHolder
 	// users are who claims something with which material.
 	users map[route.CertID][]Ref
+	// fallback is whether there is a default certificate.
+	fallback bool
 }
 
 type certHolder struct {
@@ -94,6 +96,7 @@ func (t *translation) addCertificates() {
 		}
 	}
 	t.addDefaultCertificate()
+	t.explainBare()
 }
 
 // addTLS adds the claims of one entry of spec.tls.
@@ -112,7 +115,7 @@ func (t *translation) addTLS(p *plan, index int, entry *networkingv1.IngressTLS)
 	}
 	secret := t.secrets.pair(name)
 	if secret.fault != "" {
-		t.notes = append(t.notes, secretNote(p.ref, name, secret.fault, hostsWithout))
+		t.bare = append(t.bare, bareHosts{p, name, secret.fault, entry.Hosts})
 		return
 	}
 	for _, host := range entry.Hosts {
@@ -120,15 +123,12 @@ func (t *translation) addTLS(p *plan, index int, entry *networkingv1.IngressTLS)
 	}
 }
 
-// What an unusable Secret means for its hosts.
-const (
-	// Its entry claimed nothing: another Ingress or the default certificate serves.
-	hostsWithout = "serving these hosts without it"
-	// Its pair claimed the hosts before anybody parsed it, and holds them.
-	hostsHeld = "TLS handshakes for these hosts fail until it is repaired"
-)
+// hostsHeld is what a Secret means for its hosts whose pair claimed them before anybody
+// parsed it: it holds them.
+const hostsHeld = "TLS handshakes for these hosts fail until it is repaired"
 
-// secretNote is about a Secret that is of no use to an Ingress, or to a flag.
+// secretNote is about a Secret that is of no use to an Ingress, or to a flag; hosts is what
+// that means for the hosts of the Ingress.
 func secretNote(user Ref, name types.NamespacedName, fault, hosts string) note {
 	n := note{object: user, reason: ReasonSecretUnusable, text: secretText(name) + ": " + fault + "; " + hosts}
 	if user.Kind == kindSecret {
@@ -187,9 +187,10 @@ func (t *translation) addDefaultCertificate() {
 	ref := Ref{Kind: kindSecret, Namespace: name.Namespace, Name: name.Name}
 	secret := t.secrets.pair(name)
 	if secret.fault != "" {
-		t.notes = append(t.notes, secretNote(ref, name, secret.fault, hostsWithout))
+		t.notes = append(t.notes, secretNote(ref, name, secret.fault, ""))
 		return
 	}
+	t.certs.fallback = true
 	t.certs.specs = append(t.certs.specs, route.CertSpec{Host: "*", ID: secret.id, Owner: name.String()})
 	t.certs.use(secret, ref)
 }

@@ -104,6 +104,7 @@ type translation struct {
 	claims   map[route.Key]*claim // the same by what they claim
 	fallback string               // the backend of --default-backend
 	certs    certificates
+	bare     []bareHosts
 	hosts    []string
 	notes    []note
 }

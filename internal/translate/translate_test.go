@@ -168,8 +168,8 @@ func TestSecretsUnread(t *testing.T) {
 	s := Snapshot{Ingresses: []*networkingv1.Ingress{ing}}
 	ing.Annotations, ing.Spec.IngressClassName = map[string]string{classAnnotation: "ramjet"}, nil
 	for unread, want := range map[bool]string{
-		true:  "prod/a-tls: this controller cannot read Secrets: give it get, list and watch on secrets; serving these hosts without it",
-		false: "prod/a-tls: not found among Secrets of type kubernetes.io/tls in namespace prod; serving these hosts without it",
+		true:  "prod/a-tls: this controller cannot read Secrets: give it get, list and watch on secrets; serving these hosts without it: TLS handshakes fail for a.test",
+		false: "prod/a-tls: not found among Secrets of type kubernetes.io/tls in namespace prod; serving these hosts without it: TLS handshakes fail for a.test",
 	} {
 		s.SecretsUnread = unread
 		if got := Translate(s, Options{Class: "ramjet"}).Warnings; !slices.ContainsFunc(got, func(w Warning) bool { return w.Reason == ReasonSecretUnusable && w.Message == want }) {
