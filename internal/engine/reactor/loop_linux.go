@@ -22,12 +22,21 @@ type sock struct {
 	again                           bool // the loop comes back without an event
 }
 
+// whose is the owner of an open socket, nil of one that is closed or none.
+func (s *sock) whose() owner {
+	if s == nil || s.fd < 0 {
+		return nil
+	}
+	return s.of
+}
+
 // loop is one event loop. All of it but inbox and conns belongs to its goroutine.
 //
 // A turn: wait; the safepoint; the clock; what has happened to which socket is noted; the
 // inbox; those whose work was cut short in the turn before; the events, each socket told
-// once; the timers that are due. Work per turn is bounded: so many events, and for each so many moves (see moves); who has more
-// to do comes again in the next turn, which does not wait.
+// once; the timers that are due. Work per turn is bounded: so many events, and for each
+// so many moves (see moves); who has more to do comes again in the next turn, which does
+// not wait.
 type loop struct {
 	engine *Engine
 	poll   poller
@@ -196,11 +205,7 @@ func (l *loop) someEvents(from, n int) (i int) {
 	var s *sock
 	defer func() {
 		if fault := recover(); fault != nil {
-			var of owner
-			if s.fd >= 0 {
-				of = s.of
-			}
-			l.caught(of, fault)
+			l.caught(s.whose(), fault)
 			i++
 		}
 	}()
@@ -264,11 +269,7 @@ func (l *loop) advance() {
 func (l *loop) guarded(s *sock, f func()) {
 	defer func() {
 		if fault := recover(); fault != nil {
-			var of owner
-			if s != nil && s.fd >= 0 {
-				of = s.of
-			}
-			l.caught(of, fault)
+			l.caught(s.whose(), fault)
 		}
 	}()
 	f()
