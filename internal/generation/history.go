@@ -88,6 +88,9 @@ func (h *History) warning(previous, g Generation) string {
 		return ""
 	}
 	warning := fmt.Sprintf("%d of %d routes removed at once", lost, had)
+	if added := len(g.Diff.RoutesAdded); added > 0 { // hosts that were renamed are no loss, as a rule
+		warning += fmt.Sprintf(", %d added", added)
+	}
 	switch {
 	case h.pinned != nil:
 		return warning + fmt.Sprintf("; held back by the pin of generation %d", h.pinned.Number)
