@@ -30,7 +30,7 @@ const (
 // budget each does. What is beyond it waits, and of several changes that wait in a row
 // the newest stands for all, with their number. It belongs to one goroutine at a time.
 type trail struct {
-	instance string // the pod, which the note about a pin names
+	instance string // the pod, which a note names where only that pod is meant
 	budget   pace.Bucket
 	waiting  []waiting // the oldest first
 }
@@ -56,7 +56,7 @@ func (t *trail) add(e audit.Event, now time.Time) {
 		}
 		w.reason = ReasonApplied
 		if e.Warning != "" {
-			w.note += "; " + audit.Escape(e.Warning)
+			w.note += "; " + audit.Escape(e.Warning) + " on " + t.instance // another replica has other numbers
 		}
 	case audit.Pin:
 		w.reason, w.note = ReasonPinned, w.note+" on "+t.instance

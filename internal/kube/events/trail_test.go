@@ -69,13 +69,14 @@ func TestTrail(t *testing.T) {
 	}
 }
 
-// The warning about a large removal is part of the note, with the way back.
+// The warning about a large removal is part of the note, with the way back, and the pod on
+// which that is the way: each counts its own generations.
 func TestTrailWarning(t *testing.T) {
 	tr := newTrail("pod-a")
 	e := config(5)
-	e.Warning = "7 of 9 routes removed at once; to go back: POST /admin/rollback"
+	e.Warning = `7 of 9 routes removed at once; to go back: POST /admin/rollback {"generation":4}`
 	tr.add(e, start)
-	if got, _ := take(tr, 0, told); len(got) != 1 || !strings.HasSuffix(got[0], "; "+e.Warning) {
+	if got, _ := take(tr, 0, told); len(got) != 1 || !strings.HasSuffix(got[0], "; "+e.Warning+" on pod-a") {
 		t.Errorf("%v", got)
 	}
 }
