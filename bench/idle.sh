@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# idle.sh [-n CONNECTIONS] [PROXY ...]
+# idle.sh [-n CONNECTIONS] [-w SECONDS] [PROXY ...]
 #
 # What an idle connection costs: the growth of a proxy's memory (PSS, /proc) by
 # connections that were used once and are kept, and what is left of it ten seconds after
-# they closed. Prints a Markdown table. Proxies: nginx, haproxy, the engines (nginx
-# nethttp). Needs nginx, openssl and as many file descriptors as connections.
+# they closed, or SECONDS. Prints a Markdown table. Proxies: nginx, haproxy, the engines
+# (nginx nethttp). Needs nginx, openssl and as many file descriptors as connections.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-connections=10000
-while getopts n: option; do
+connections=10000 patience=10
+while getopts n:w: option; do
 	case $option in
 	n) connections=$OPTARG ;;
+	w) patience=$OPTARG ;;
 	*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 	esac
 done
@@ -40,7 +41,7 @@ build
 certify ecdsa -newkey ec -pkeyopt ec_paramgen_curve:prime256v1
 start_origin
 
-echo "| proxy | PSS before, KiB | bytes per idle connection | survived | still held 10 s after all closed, KiB |"
+echo "| proxy | PSS before, KiB | bytes per idle connection | survived | still held $patience s after all closed, KiB |"
 echo "| --- | ---: | ---: | ---: | ---: |"
 at=$base
 for name in $proxies; do
@@ -57,7 +58,7 @@ for name in $proxies; do
 	echo >&"$holder_in" # ask them all once more, then close
 	read -r survived <&"${holder[0]}"
 	wait "$holder_PID"
-	sleep 10
+	sleep "$patience"
 	after=$(pss "$name")
 	echo "| $name | $before | $(((during - before) * 1024 / connections)) | $survived | $((after - before)) |"
 	stop "$name"
