@@ -11,7 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
+	"time"
 
 	"ramjet.dev/ingress/test/cluster"
 )
@@ -110,14 +110,11 @@ func serve(ctx context.Context, c *cluster.Cluster) error {
 		return fmt.Errorf("build the daemon: %w", err)
 	}
 	fmt.Print("\nThe daemon serves on 127.0.0.1:8080 and 8443, its admin port is 10254. Ctrl-C ends everything.\n\n")
-	daemon := exec.CommandContext(ctx, binary, "--http", "127.0.0.1:8080", "--https", "127.0.0.1:8443", "--admin", "127.0.0.1:10254",
-		"--publish-address", "127.0.0.1")
-	daemon.Env = append(os.Environ(), "KUBECONFIG="+c.Admin.Kubeconfig)
-	daemon.Stdout, daemon.Stderr = os.Stdout, os.Stderr
-	daemon.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	daemon.Cancel = func() error { return daemon.Process.Signal(syscall.SIGTERM) }
-	if err := daemon.Run(); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("the daemon ended: %w", err)
-	}
-	return nil
+	return keep(ctx, os.Stdout, time.Second, func() *exec.Cmd {
+		daemon := exec.Command(binary, "--http", "127.0.0.1:8080", "--https", "127.0.0.1:8443", "--admin", "127.0.0.1:10254",
+			"--publish-address", "127.0.0.1")
+		daemon.Env = append(os.Environ(), "KUBECONFIG="+c.Admin.Kubeconfig)
+		daemon.Stdout, daemon.Stderr = os.Stdout, os.Stderr
+		return daemon
+	})
 }
