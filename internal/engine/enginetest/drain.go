@@ -69,7 +69,7 @@ func wantQuick(t *T, p *Proxy) {
 	if err := p.Stop(patience); err != nil {
 		t.Errorf("Shutdown: %v", err)
 	}
-	if took := time.Since(began); took > patience/10 {
+	if took := time.Since(began); took > quick {
 		t.Errorf("Shutdown took %v", took)
 	}
 	eventually(t, "no connection to be left", func() bool { return p.Metrics.ActiveConnections.Load() == 0 })
@@ -156,7 +156,7 @@ func drainHalfHead(t *T) {
 		c.Send(halfHead)
 	}
 	for _, c := range all {
-		if !silent(c, c.In, gap) { // it has surely been read by then
+		if !silent(c, c.In, moment) { // it has surely been read by then
 			t.Fatalf("got %q", c.Transcript())
 		}
 	}
@@ -296,7 +296,7 @@ func drainCut(t *T) {
 	if err == nil || !strings.Contains(err.Error(), "3 requests") {
 		t.Errorf("Shutdown: %v, want it to name 3 requests", err)
 	}
-	if took := time.Since(began); took > patience/10 {
+	if took := time.Since(began); took > quick {
 		t.Errorf("Shutdown took %v", took)
 	}
 	for _, c := range []*Raw{plain, secure} {
@@ -320,7 +320,7 @@ func drainNow(t *T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	began := time.Now()
-	if err := p.Engine.Shutdown(ctx); err == nil || time.Since(began) > patience/10 {
+	if err := p.Engine.Shutdown(ctx); err == nil || time.Since(began) > quick {
 		t.Errorf("Shutdown: %v after %v", err, time.Since(began))
 	}
 	if !c.Closed() {

@@ -28,8 +28,6 @@ var grpcFeatures = features{
 	"a deadline that the server keeps":        grpcServerFirst,
 	"a client that cancels":                   overBoth(grpcCancel),
 	"a head long before the first message":    overBoth(grpcHead),
-	"an answer that takes its time":           grpcSlow,
-	"a silent stream is cut after its time":   grpcSilent,
 	"a call in flight ends during a drain":    grpcDrain,
 	"a call that outlasts the grace":          grpcGrace,
 	"calls are balanced, not connections":     grpcBalance,
@@ -257,7 +255,7 @@ func grpcDeadline(t *T, secure bool) {
 	p := startGRPC(t, b.address)
 	c := p.grpcClient(secure)
 	// On a busy machine the deadline may pass before the server has the call.
-	for d := gap; len(knows) == 0 && d < patience; d *= 2 {
+	for d := moment; len(knows) == 0 && d < patience; d *= 2 {
 		ctx, cancel := context.WithTimeout(context.Background(), d)
 		if _, err := c.unary(ctx, ""); status.Code(err) != codes.DeadlineExceeded {
 			t.Errorf("the client got %v", err)
@@ -338,7 +336,7 @@ func grpcHead(t *T, secure bool) {
 // answer to a request that has been sent whole.
 func grpcSlow(t *T) {
 	b := newGRPC(t, &grpcService{unary: func(ctx context.Context, in []byte) ([]byte, error) {
-		late := time.NewTimer(2 * gap)
+		late := time.NewTimer(long * 5 / 4)
 		defer late.Stop()
 		select {
 		case <-late.C:
@@ -346,7 +344,7 @@ func grpcSlow(t *T) {
 		}
 		return in, ctx.Err()
 	}})
-	p := t.Start(Setup{Spec: grpcSpec(b.address), Change: func(o *engine.Options) { o.StreamIdle = gap }})
+	p := t.Start(Setup{Spec: grpcSpec(b.address), Change: longIdle})
 	c := p.grpcClient(false)
 	if got, err := c.unary(c.within(), "late"); err != nil || got != "late" {
 		t.Errorf("got %q, %v", got, err)
@@ -358,7 +356,7 @@ func grpcSlow(t *T) {
 func grpcSilent(t *T) {
 	service, causes := ended()
 	b := newGRPC(t, service)
-	p := t.Start(Setup{Spec: grpcSpec(b.address), Change: func(o *engine.Options) { o.StreamIdle = gap }})
+	p := t.Start(Setup{Spec: grpcSpec(b.address), Change: longIdle})
 	c := p.grpcClient(false)
 	s := c.open(c.within(), bothCall)
 	if _, err := s.next(); status.Code(err) != codes.Unavailable {

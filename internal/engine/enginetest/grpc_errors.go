@@ -36,7 +36,7 @@ func grpcUnreachable(t *T) {
 		"an answer that is not HTTP/2": {plain.Address},
 		"no answer and the end":        {hangsUp.Address},
 	} {
-		p := t.Start(Setup{Spec: grpcSpec(addresses...), Pools: func(o *upstream.Options) { o.ResponseTimeout = gap }})
+		p := t.Start(Setup{Spec: grpcSpec(addresses...), Pools: func(o *upstream.Options) { o.ResponseTimeout = moment }})
 		c := p.grpcClient(false)
 		if got, err := c.unary(c.within(), "x"); status.Code(err) != codes.Unavailable {
 			t.Errorf("%s: unary got %q, %v", say, got, err)

@@ -77,12 +77,12 @@ type Proxy struct {
 func Start(t testing.TB, make New, s Setup) *Proxy {
 	t.Helper()
 	options := engine.Options{
-		ResponseTimeout:    10 * time.Second,
-		StreamIdle:         10 * time.Second,
-		TunnelIdle:         time.Minute,
-		HeaderTimeout:      10 * time.Second,
-		ClientIdle:         10 * time.Second,
-		HandshakeTimeout:   engine.HandshakeTimeout,
+		ResponseTimeout:    patience / 2,
+		StreamIdle:         patience / 2,
+		TunnelIdle:         patience,
+		HeaderTimeout:      patience / 2,
+		ClientIdle:         patience / 2,
+		HandshakeTimeout:   patience / 2,
 		MaxHeaderBytes:     64 << 10,
 		MaxConnectAttempts: 3,
 	}
@@ -95,7 +95,7 @@ func Start(t testing.TB, make New, s Setup) *Proxy {
 	if s.Change != nil {
 		s.Change(&options)
 	}
-	pools := upstream.Options{ConnectTimeout: 5 * time.Second, IdlePerEndpoint: 128}
+	pools := upstream.Options{ConnectTimeout: patience / 2, IdlePerEndpoint: 128}
 	if s.Pools != nil {
 		s.Pools(&pools)
 	}

@@ -186,19 +186,19 @@ func numbersOfLatency(t *T) {
 		if _, err := e.Body(); err != nil {
 			return err
 		}
-		silent(e.Out, e.In, gap)
+		silent(e.Out, e.In, 2*short)
 		e.Raw("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n")
-		silent(e.Out, e.In, 4*gap) // a slow body is not the latency
+		silent(e.Out, e.In, long) // a slow body is not the latency
 		return e.Raw("ok")
 	}).Spec()})
 	c := p.Dial()
 	c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\n")
-	silent(c, c.In, 4*gap) // nor is a slow upload
+	silent(c, c.In, long) // nor is a slow upload
 	c.Send("xy")
 	c.Final("POST")
 	r := p.Record(1)
-	if r.Latency < gap*9/10 || r.Latency > 4*gap {
-		t.Errorf("latency %v, want about %v", r.Latency, gap)
+	if r.Latency < short/2 || r.Latency >= long {
+		t.Errorf("latency %v, want about %v", r.Latency, 2*short)
 	}
 	_, count, sum := p.Metrics.Latency.Snapshot()
 	if count != 1 || time.Duration(sum*float64(time.Second)).Round(time.Microsecond) != r.Latency.Round(time.Microsecond) {
@@ -217,7 +217,7 @@ func numbersOfFailures(t *T) {
 	slow.Backends[0].Name = "slow"
 	spec.Backends = append(spec.Backends, slow.Backends[0])
 	spec.Routes = append(spec.Routes, route.RouteSpec{Host: "slow.test", Path: "/", PathType: route.Prefix, Backend: "slow"})
-	p := t.Start(Setup{Spec: spec, Change: func(o *engine.Options) { o.ResponseTimeout = gap }})
+	p := t.Start(Setup{Spec: spec, Change: func(o *engine.Options) { o.ResponseTimeout = moment }})
 	p.ask("dead.test", "/")
 	p.ask("slow.test", "/")
 	p.settled(2)

@@ -13,7 +13,10 @@ import (
 
 // patience bounds every wait for something that must happen. No test passes by
 // waiting this long.
-const patience = 20 * time.Second
+const patience = time.Minute
+
+// quick is what takes less than this when it waits for nobody, however busy the machine.
+const quick = patience / 10
 
 // monitor guards some state and wakes those who wait for it to change.
 type monitor struct {

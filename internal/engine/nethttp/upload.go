@@ -38,10 +38,14 @@ type upload struct {
 	deadline   deadline.Lazy // of HTTP/2 streams; HTTP/1 bodies have the gate's
 }
 
-// uploadTail is how long an upload whose last byte was read, and whose answer is
-// complete, may take to hand that byte to the kernel. Usually it has, and its
-// goroutine has only not been told yet.
-const uploadTail = 50 * time.Millisecond
+// An upload whose last byte was read, and whose answer is complete, may take so many
+// turns to hand that byte to the kernel. Usually it has, and its goroutine has only not
+// been told yet. They are turns and not one span of time because a machine that stalls
+// takes all of a span, and one turn.
+const (
+	tailTurns = 10
+	tailTurn  = 5 * time.Millisecond
+)
 
 // startUpload begins to send the body.
 func (x *exchange) startUpload(c *upstream.Conn) {
@@ -70,12 +74,14 @@ func (x *exchange) endUpload(c *upstream.Conn) {
 		return
 	}
 	if u.x.allRead.Load() {
-		tail := time.NewTimer(uploadTail)
-		defer tail.Stop()
-		select {
-		case <-u.done:
-			return
-		case <-tail.C:
+		turn := time.NewTicker(tailTurn)
+		defer turn.Stop()
+		for range tailTurns {
+			select {
+			case <-u.done:
+				return
+			case <-turn.C:
+			}
 		}
 	}
 	u.stopped.Store(true)

@@ -2,6 +2,7 @@ package reactor
 
 import (
 	"io"
+	"math"
 	"net"
 	"runtime"
 	"testing"
@@ -77,8 +78,9 @@ func (a *asker) ask(t testing.TB) {
 func noRecords(o *engine.Options) { o.Done = nil }
 
 // TestNoAllocations is the promise that a request on a kept connection allocates
-// nothing: 100,000 of them, and what the rest of the process allocates meanwhile is the
-// only slack.
+// nothing. The rest of the process allocates too, more of it the longer the requests
+// take, so they are asked in rounds, and the best of these counts: what
+// requests allocate is in all of them.
 func TestNoAllocations(t *testing.T) {
 	answer := getResponse + string(make([]byte, 128))
 	p := enginetest.Start(t, newEngine, enginetest.Setup{Spec: echoing(t, answer).Spec(), Change: noRecords})
@@ -91,18 +93,22 @@ func TestNoAllocations(t *testing.T) {
 		for range 1000 {
 			a.ask(t)
 		}
-		times := 100_000
+		rounds, times := 10, 10_000
 		if raceEnabled {
-			times = 1000
+			times = 500
 		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		for range times {
-			a.ask(t)
+		least := uint64(math.MaxUint64)
+		for range rounds {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			for range times {
+				a.ask(t)
+			}
+			runtime.ReadMemStats(&after)
+			least = min(least, after.Mallocs-before.Mallocs)
 		}
-		runtime.ReadMemStats(&after)
-		if n := after.Mallocs - before.Mallocs; n > uint64(times)/100 {
-			t.Errorf("%s: %d allocations for %d requests", try.say, n, times)
+		if least > uint64(times)/100 {
+			t.Errorf("%s: %d allocations for %d requests", try.say, least, times)
 		}
 	}
 }
