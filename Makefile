@@ -61,7 +61,7 @@ cluster-e2e: ## the real daemon against it (6 minutes, 10 more at the first use)
 	@go run ./test/cluster/play --build
 	go test -tags cluster -count=1 -p 1 -timeout 30m ./test/cluster ./internal/kube ./test/kube
 
-cluster-bench: ## 2,000 Ingresses with 5 paths each, 500 certificates: times and memory (3 minutes)
+cluster-bench: ## 2,000 Ingresses, 500 certificates, 10,000 other Secrets: times and memory (4 minutes)
 	@go run ./test/cluster/play --build
 	go test -tags cluster,bench -count=1 -timeout 30m -run TestScale -v ./test/kube
 

@@ -108,6 +108,9 @@ func TestProxy(t *testing.T) {
 	if err := says(c, "hello"); err != nil {
 		t.Fatalf("passing: %v", err)
 	}
+	if n := p.Sent(); n != int64(len("hello")) {
+		t.Errorf("%d bytes went to the client", n)
+	}
 
 	p.Delay(50 * time.Millisecond)
 	begun := time.Now()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -15,6 +16,7 @@ import (
 type Proxy struct {
 	target string
 	at     string
+	sent   atomic.Int64 // bytes that were passed to clients
 
 	mu       sync.Mutex
 	listener net.Listener // nil while cut
@@ -37,6 +39,10 @@ func NewProxy(target string) (*Proxy, error) {
 
 // Address is where it listens, host:port. It stays the same.
 func (p *Proxy) Address() string { return p.at }
+
+// Sent is how many bytes went to clients so far, on the wire: with TLS they are a little more
+// than what was said.
+func (p *Proxy) Sent() int64 { return p.sent.Load() }
 
 // Open lets connections in; it is open at first.
 func (p *Proxy) Open() error {
@@ -140,8 +146,8 @@ func (p *Proxy) serve(client net.Conn) {
 		return
 	}
 	var both sync.WaitGroup
-	both.Go(func() { p.pass(server, client) })
-	both.Go(func() { p.pass(client, server) })
+	both.Go(func() { p.pass(server, client, nil) })
+	both.Go(func() { p.pass(client, server, &p.sent) })
 	both.Wait()
 }
 
@@ -170,9 +176,9 @@ func (p *Proxy) forget(c net.Conn) {
 	c.Close()
 }
 
-// pass copies one direction. Its end ends the other one too: nothing here is
+// pass copies one direction, and adds to count, if that is not nil. Its end ends the other one too: nothing here is
 // about half-closed connections.
-func (p *Proxy) pass(to, from net.Conn) {
+func (p *Proxy) pass(to, from net.Conn, count *atomic.Int64) {
 	defer to.Close()
 	defer from.Close()
 	buffer := make([]byte, 32<<10)
@@ -180,6 +186,9 @@ func (p *Proxy) pass(to, from net.Conn) {
 		n, err := from.Read(buffer)
 		p.hold()
 		if n > 0 {
+			if count != nil {
+				count.Add(int64(n))
+			}
 			if _, err := to.Write(buffer[:n]); err != nil {
 				return
 			}
