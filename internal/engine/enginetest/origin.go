@@ -42,7 +42,12 @@ type Exchange struct {
 	Out *net.TCPConn
 	// Number counts the requests of the origin from 1, OfConn those of this connection.
 	Number, OfConn int
+
+	listener net.Listener
 }
+
+// Refuse ends the origin's listening: further connections are refused.
+func (e *Exchange) Refuse() { e.listener.Close() }
 
 // Field returns the values of a header of the request, by any spelling.
 func (e *Exchange) Field(name string) []string { return HeadField(e.Head, name) }
@@ -163,11 +168,11 @@ func (o *Origin) accept(l net.Listener, handle Handler) {
 			o.conns++
 			o.open[c] = true
 		})
-		o.wg.Go(func() { o.serve(c.(*net.TCPConn), handle) })
+		o.wg.Go(func() { o.serve(c.(*net.TCPConn), l, handle) })
 	}
 }
 
-func (o *Origin) serve(c *net.TCPConn, handle Handler) {
+func (o *Origin) serve(c *net.TCPConn, l net.Listener, handle Handler) {
 	defer func() {
 		c.Close()
 		o.change(func() { delete(o.open, c) })
@@ -182,7 +187,7 @@ func (o *Origin) serve(c *net.TCPConn, handle Handler) {
 			o.change(func() { o.settled = true })
 			return
 		}
-		e := &Exchange{Head: head, In: in, Out: c, OfConn: n, Number: o.saw(c, head)}
+		e := &Exchange{Head: head, In: in, Out: c, OfConn: n, Number: o.saw(c, head), listener: l}
 		if handle(e) != nil {
 			return
 		}

@@ -22,6 +22,7 @@ var reuse = features{
 	"closed while the request is on its way":          closedMeanwhile,
 	"closed instead of an answer":                     closedUnanswered,
 	"closed instead of an answer, twice":              closedTwice,
+	"closed instead of an answer, and then away":      closedAndAway,
 	"closed on its first request":                     closedFresh,
 	"answered badly on a used connection":             badOnUsed,
 	"spoken to while idle":                            spokenTo,
@@ -267,6 +268,34 @@ func closedTwice(t *T) {
 	}
 	if got := o.asked("/x"); got != 2 {
 		t.Errorf("the origin was asked %d times, want 2", got)
+	}
+}
+
+// closedAndAway: the endpoint refuses the new connection. What is kept to another one may
+// have ended as well, and a request is repeated once: so it is a new one there, too.
+func closedAndAway(t *T) {
+	var away atomic.Bool
+	leaves := func(e *Exchange) error {
+		err := closesOnSecond(e)
+		if err != nil && away.CompareAndSwap(false, true) {
+			e.Refuse()
+		}
+		return err
+	}
+	both := []*Origin{NewOrigin(t, leaves), NewOrigin(t, leaves)}
+	p := t.Start(Setup{Spec: specFor(both[0].Address, both[1].Address)})
+	c := p.Dial()
+	for range both { // in turn
+		c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+	}
+	for _, o := range both {
+		o.whenIdle(t, 1)
+	}
+	if a := c.Do("GET", "GET /x HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
+		t.Errorf("got %+v", a)
+	}
+	if a, b := both[0].asked("/x"), both[1].asked("/x"); a != 1 || b != 1 {
+		t.Errorf("the origins were asked %d and %d times, want once each", a, b)
 	}
 }
 

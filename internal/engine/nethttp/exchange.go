@@ -233,7 +233,9 @@ func (x *exchange) attempts(try attempt) {
 			x.e.metrics.UpstreamRetries.Inc()
 		}
 		x.rec.Endpoint = ep
-		out, err := x.tracked(try, ep, fresh)
+		// What is repeated gets a new connection wherever it goes: one that is kept may
+		// have ended as well, and there is no third time.
+		out, err := x.tracked(try, ep, x.retried)
 		if err == nil {
 			if out == answered {
 				return

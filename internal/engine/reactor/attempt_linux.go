@@ -24,7 +24,9 @@ func (x *exchange) attempt() {
 		x.rec.Endpoint, x.endpoint = ep, ep
 		ep.Acquire()
 		pool := l.endpoint(ep.Address)
-		if !x.fresh {
+		// What is repeated gets a new connection wherever it goes: one that is kept may
+		// have ended as well, and there is no third time.
+		if !x.retried {
 			if u := pool.take(); u != nil {
 				x.use(u)
 				return

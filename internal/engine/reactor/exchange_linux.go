@@ -39,7 +39,7 @@ type exchange struct {
 	lookup   int                // which one
 	tried    []*route.Endpoint
 	endpoint *route.Endpoint // counted as load; nil = none is
-	fresh    bool            // the next attempt needs a new connection
+	fresh    bool            // the next attempt is at the same endpoint, however many there were
 	retried  bool            // the request was repeated after it had reached an endpoint
 	timeouts int             // of the endpoints tried
 	by       int64           // when connecting must have ended
