@@ -18,19 +18,38 @@ import (
 // backend plays a pod. It does what the request asks it for (see serve), and checks
 // that the body is the one that the client sent.
 type backend struct {
-	w    *world
-	name string
-	at   netip.AddrPort
-	idle time.Duration // how long it keeps a quiet connection; 0 = for ever
-	h2c  bool
+	place
+	h2c bool
 
 	server *http.Server
 	done   chan struct{}
 }
 
+// place is where a backend is.
+type place struct {
+	w    *world
+	name string
+	at   netip.AddrPort
+}
+
+// place is one on an address of its own.
+func (w *world) place(name string) place {
+	return place{w, name, netip.AddrPortFrom(w.net.Address(), backendPort)}
+}
+
+func (p place) address() netip.Addr { return p.at.Addr() }
+
+// server is a backend of any kind. kill ends it at once, as SIGKILL would: what is
+// being answered breaks off.
+type server interface {
+	address() netip.Addr
+	start() error
+	kill()
+}
+
 // backend starts one on an address of its own.
 func (w *world) backend(name string, change ...func(*backend)) *backend {
-	b := &backend{w: w, name: name, at: netip.AddrPortFrom(w.net.Address(), backendPort)}
+	b := &backend{place: w.place(name)}
 	for _, f := range change {
 		f(b)
 	}
@@ -45,7 +64,7 @@ func (b *backend) start() error {
 	if err != nil {
 		return fmt.Errorf("start the backend %s: %w", b.name, err)
 	}
-	b.server = &http.Server{Handler: http.HandlerFunc(b.serve), IdleTimeout: b.idle}
+	b.server = &http.Server{Handler: http.HandlerFunc(b.serve)}
 	if b.h2c {
 		b.server.Protocols = new(http.Protocols)
 		b.server.Protocols.SetUnencryptedHTTP2(true)
@@ -58,7 +77,6 @@ func (b *backend) start() error {
 	return nil
 }
 
-// kill ends it at once, as SIGKILL would: what is being answered breaks off.
 func (b *backend) kill() {
 	b.server.Close()
 	<-b.done

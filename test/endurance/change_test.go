@@ -128,7 +128,7 @@ func (w *world) replace(n int) error {
 		return err
 	}
 	w.roll[n] = successor
-	if err := w.putEndpoints(rollService, addresses(w.roll), old.at.Addr()); err != nil {
+	if err := w.putEndpoints(rollService, addresses(w.roll), old.address()); err != nil {
 		return err
 	}
 	if err := w.newer(before.Serving); err != nil {
@@ -147,7 +147,7 @@ func (w *world) successor() (*backend, error) {
 	at := w.spare[free]
 	w.spare = append(slices.Delete(w.spare, free, free+1), at)
 	w.rolled++
-	b := &backend{w: w, name: fmt.Sprintf("%s-%d", rollService, w.rolled), at: netip.AddrPortFrom(at, backendPort)}
+	b := &backend{place: place{w, fmt.Sprintf("%s-%d", rollService, w.rolled), netip.AddrPortFrom(at, backendPort)}}
 	return b, b.start()
 }
 
@@ -230,9 +230,7 @@ func (w *world) kill(ctx context.Context, done *changes) {
 	for wait(ctx, time.Duration(1000+chance.IntN(2000))*time.Millisecond) {
 		done.crashes++
 		b := w.crash[chance.IntN(len(w.crash))]
-		w.crashes.begin()
 		b.kill()
-		w.crashes.end()
 		wait(ctx, time.Duration(chance.IntN(1000))*time.Millisecond)
 		if err := b.start(); err != nil {
 			w.tally.fault("change", err)

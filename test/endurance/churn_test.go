@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"syscall"
-	"time"
 )
 
 // rolling asks a Service whose backends are replaced. Nothing may fail.
@@ -22,29 +21,31 @@ func rolling(v *visitor) func(context.Context) error {
 	}
 }
 
-// crashing asks a Service whose backends die. What was under way at that moment may
-// fail, with 502 or a body that breaks off; nothing else may.
+// crashing asks a Service whose backends die. What one had begun to answer, or was
+// asked for on a connection that it had just ended, may fail as far as the rules of
+// repeating allow it; nothing else may.
 func crashing(v *visitor) func(context.Context) error {
 	return func(context.Context) error {
-		q := query{host: "crash.test", size: v.some(0, 64<<10), from: crashService}
-		if v.one(4) {
-			q.method, q.body = http.MethodPost, v.text(1, 32<<10)
+		q := query{host: "crash.test", target: "/?a", size: v.some(0, 64<<10), from: crashService}
+		switch v.some(0, 7) {
+		case 0:
+			q.method, q.body = http.MethodPost, []byte{}
+		case 1, 2:
+			q.method, q.body, q.chunked = http.MethodPost, v.text(1, 32<<10), v.one(2)
+		case 3:
+			q.method = http.MethodDelete
 		}
-		begun := time.Now()
-		err := v.ask(q)
-		if err != nil && v.crashes.during(begun) && explained(err) {
-			return excused{err}
+		switch v.some(0, 5) {
+		case 0:
+			q.target = "/?do=slow"
+		case 1:
+			q.target = "/?do=drip"
 		}
-		return err
+		if v.one(3) {
+			q.target += "&chunked"
+		}
+		return v.askMortals(q)
 	}
-}
-
-// explained reports whether an error is one of those that a backend leads to that
-// went away: 502, or an answer without its end.
-func explained(err error) bool {
-	var w wrong
-	var b broken
-	return errors.As(err, &b) || errors.As(err, &w) && w.status == http.StatusBadGateway
 }
 
 // quiet asks a backend that closes what is quiet for a second, about once a second.
@@ -55,19 +56,32 @@ func quiet(v *visitor) func(context.Context) error {
 		name := fmt.Sprint("quiet", v.number)
 		q := query{host: name + ".test", size: 100, from: name}
 		if v.one(2) {
-			return v.ask(q)
+			q.method, q.body = http.MethodPost, v.text(1, 4<<10)
 		}
-		q.method, q.body = http.MethodPost, v.text(1, 4<<10)
-		id := v.id()
-		err := v.askAs(q, id)
-		ran := v.runs.forget(id)
-		switch {
-		case err == nil && ran == 1:
-			return nil
-		case err != nil && ran == 0 && explained(err):
-			return excused{err}
+		return v.askMortals(q)
+	}
+}
+
+// refusing asks a Service with an endpoint that refuses connections. Others are
+// there, so nobody notices, whatever is asked for.
+func refusing(v *visitor) func(context.Context) error {
+	return func(context.Context) error {
+		q := query{host: "refusing.test", size: v.some(0, 8<<10), from: refusingService}
+		if v.one(2) {
+			q.method, q.body, q.chunked = http.MethodPost, v.text(1, 32<<10), v.one(2)
 		}
-		return fmt.Errorf("served %d times: %w", ran, err)
+		return v.ask(q)
+	}
+}
+
+// down asks a Service whose endpoints all refuse.
+func down(v *visitor) func(context.Context) error {
+	return func(context.Context) error {
+		q := query{host: "down.test", status: http.StatusBadGateway}
+		if v.one(3) {
+			q.method, q.body = http.MethodPost, v.text(1, 1<<10)
+		}
+		return v.ask(q)
 	}
 }
 
@@ -99,30 +113,6 @@ func faulty(v *visitor) func(context.Context) error {
 			q.target = "/?do=slow"
 		}
 		return v.ask(q)
-	}
-}
-
-// refused sends what is no request.
-func refused(v *visitor) func(context.Context) error {
-	return func(context.Context) (err error) {
-		v.leave()
-		if v.conn, err = v.dialer(); err != nil {
-			return err
-		}
-		defer v.leave()
-		v.conn.SetDeadline(time.Now().Add(patience))
-		bad := []string{
-			"GET / HTTP/1.1\r\nHost: steady.test\r\nHost: main.test\r\n\r\n",
-			"POST / HTTP/1.1\r\nHost: steady.test\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
-			"GET / HTTP/1.1\r\nHost : steady.test\r\n\r\n",
-			"GET /../.. HTTP/1.1\r\nHost: steady.test\r\n\r\n",
-			"POST / HTTP/1.1\r\nHost: steady.test\r\nTransfer-Encoding: chunked\r\n\r\n3;\nabc\r\n0\r\n\r\n",
-		}
-		if _, err := v.conn.Write([]byte(bad[v.chance.IntN(len(bad))])); err != nil {
-			return err
-		}
-		_, err = v.conn.answer(query{host: "steady.test", status: http.StatusBadRequest}, v.id())
-		return err
 	}
 }
 

@@ -5,6 +5,7 @@ package endurance
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -29,10 +30,10 @@ func TestMixedLoad(t *testing.T) {
 	before := w.settled(sample{})
 	t.Logf("%s: before: %s", time.Now().Format(time.DateTime), before)
 
-	w.tally = &tally{t: t, begun: time.Now()}
+	w.tally.restart()
 	var samples []sample
 	done := w.run(*lasts, &samples)
-	lasted := time.Since(w.tally.begun)
+	lasted := w.tally.since()
 	w.again(false)
 	after := w.settled(before)
 	t.Logf("%s: after %s: %s", time.Now().Format(time.DateTime), lasted.Round(time.Second), after)
@@ -95,7 +96,10 @@ func (w *world) tell(s sample, since time.Duration, last *int64) {
 // again ends all backends, and with them the idle connections to them, and starts
 // them again if wanted.
 func (w *world) again(start bool) {
-	all := append(append([]*backend{}, w.all...), w.roll...)
+	all := slices.Clone(w.all)
+	for _, b := range w.roll {
+		all = append(all, b)
+	}
 	for _, b := range all {
 		b.kill()
 	}

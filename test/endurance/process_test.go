@@ -29,7 +29,7 @@ func mib(bytes int64) float64 { return float64(bytes) / (1 << 20) }
 
 // sample looks at the daemon.
 func (w *world) sample() (s sample, err error) {
-	s.at = time.Since(w.tally.begun)
+	s.at = w.tally.since()
 	proc := fmt.Sprintf("/proc/%d/", w.proxy.PID)
 	rollup, err := os.ReadFile(proc + "smaps_rollup")
 	if err != nil {

@@ -14,19 +14,33 @@ import (
 
 // tally is what happened, by kind.
 type tally struct {
-	t     *testing.T
-	begun time.Time
+	t *testing.T
 
 	mu     sync.Mutex
+	begun  time.Time
 	kinds  []*count
-	faults int
+	faults int // since the process began
+}
+
+// restart forgets all but the faults.
+func (y *tally) restart() {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.begun, y.kinds = time.Now(), nil
+}
+
+// since is the time since the last restart.
+func (y *tally) since() time.Duration {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return time.Since(y.begun)
 }
 
 // count is what happened to one kind.
 type count struct {
 	name string
 	// right are those that went as they have to; excused are failures that a rule of
-	// the product explains (see outages); wrong are all others.
+	// the product explains (see mayFail); wrong are all others.
 	right, excused, wrong atomic.Int64
 	// whole and minute are how long the right ones took.
 	whole, minute histogram
@@ -109,43 +123,4 @@ func (h *histogram) clear() {
 	for n := range h.cells {
 		h.cells[n].Store(0)
 	}
-}
-
-// outages are the moments at which backends of a Service went without being asked
-// to. A request that was under way at such a moment may fail: what had reached the
-// backend is not sent twice.
-type outages struct {
-	mu  sync.Mutex
-	all [][2]time.Time
-}
-
-// late is how long after its death a backend may still be asked, over a connection that
-// the proxy takes for open; long, because the machine may be slow to tell it.
-const late = time.Second
-
-func (o *outages) begin() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.all = append(o.all, [2]time.Time{time.Now(), {}})
-	if len(o.all) > 100 {
-		o.all = o.all[1:]
-	}
-}
-
-func (o *outages) end() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	o.all[len(o.all)-1][1] = time.Now()
-}
-
-// during reports whether a request that has just failed was under way at one.
-func (o *outages) during(begun time.Time) bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, a := range o.all {
-		if a[1].IsZero() || a[1].Add(late).After(begun) {
-			return true
-		}
-	}
-	return false
 }

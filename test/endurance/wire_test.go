@@ -119,23 +119,26 @@ func (q query) head(id string) []byte {
 	return b.Bytes()
 }
 
+// bytes is a request with its body.
+func (q query) bytes(id string) []byte {
+	out := q.head(id)
+	if !q.chunked {
+		return append(out, q.body...)
+	}
+	rest := q.body
+	for cut := 1; len(rest) > 0; cut = cut*3 + 1 {
+		n := min(cut, len(rest))
+		out = fmt.Appendf(out, "%x\r\n%s\r\n", n, rest[:n])
+		rest = rest[n:]
+	}
+	return append(out, "0\r\n\r\n"...)
+}
+
 // ask sends a request and checks the answer. last reports whether the connection
 // takes no other; it is so after an error.
 func (c *wire) ask(q query, id string) (last bool, err error) {
 	c.SetDeadline(time.Now().Add(patience))
-	out := q.head(id)
-	if q.chunked {
-		rest := q.body
-		for cut := 1; len(rest) > 0; cut = cut*3 + 1 {
-			n := min(cut, len(rest))
-			out = fmt.Appendf(out, "%x\r\n%s\r\n", n, rest[:n])
-			rest = rest[n:]
-		}
-		out = append(out, "0\r\n\r\n"...)
-	} else {
-		out = append(out, q.body...)
-	}
-	if _, err := c.Write(out); err != nil && q.status < 300 {
+	if _, err := c.Write(q.bytes(id)); err != nil && q.status < 300 {
 		return true, fmt.Errorf("send: %w", err)
 	}
 	return c.answer(q, id)

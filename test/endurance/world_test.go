@@ -27,13 +27,16 @@ import (
 // The Services, by what happens to their backends.
 const (
 	steadyService = "steady" // nothing
-	crashService  = "crash"  // they die, and come back
+	crashService  = "crash"  // they die, and come back (mortal)
 	rollService   = "roll"   // they are replaced, as in an update
 	canaryService = "canary"
 	mirrorService = "mirror"
 	mirrorName    = mirrorService + "-0"
 	h2cService    = "h2c"
 	faultyService = "faulty" // they do what they are asked for, and that is nothing good
+
+	refusingService = "refusing" // one of three is not there: it refuses connections
+	downService     = "down"     // nobody is there
 
 	// withCertificate is the Ingress that brings the certificate of all hosts.
 	withCertificate = steadyService
@@ -59,16 +62,16 @@ type world struct {
 
 	// serial is of the oldest certificate that may be shown; pins counts the times at which
 	// older ones were served.
-	serial  atomic.Int64
-	pins    atomic.Int64
-	crashes outages
-	guests  [guests]guest
-	crowd   bool // two hundred hosts are there
-	crash   []*backend
-	roll    []*backend
-	rolled  int          // numbers the backends of rollService
-	spare   []netip.Addr // on which their successors listen, in turn
-	all     []*backend   // but for those of roll
+	serial atomic.Int64
+	pins   atomic.Int64
+	ledger ledger
+	guests [guests]guest
+	crowd  bool // two hundred hosts are there
+	crash  []*mortal
+	roll   []*backend
+	rolled int          // numbers the backends of rollService
+	spare  []netip.Addr // on which their successors listen, in turn
+	all    []server     // but for those of roll
 }
 
 // guest is a host that is there or not. Its epoch is odd while nobody can say.
@@ -79,8 +82,10 @@ type guest struct {
 
 // newWorld starts everything and waits until the daemon serves it.
 func newWorld(t *testing.T) *world {
-	w := &world{t: t, authority: certtest.NewAuthority(t), runs: runs{of: map[string]int{}}, admin: &http.Client{Timeout: patience}}
-	w.tally = &tally{t: t, begun: time.Now()}
+	w := &world{
+		t: t, authority: certtest.NewAuthority(t), admin: &http.Client{Timeout: patience},
+		tally: &tally{t: t, begun: time.Now()}, runs: runs{of: map[string]int{}}, ledger: ledger{of: map[string][]*attempt{}},
+	}
 	var cancel context.CancelFunc
 	w.ctx, cancel = context.WithCancel(context.WithoutCancel(t.Context()))
 	t.Cleanup(cancel)
@@ -131,12 +136,13 @@ func (w *world) populate() (err error) {
 		w.serial.Store(serial)
 		return err
 	})
-	simple := func(service string, backends ...*backend) {
-		if service != rollService {
-			w.all = append(w.all, backends...)
-		}
+	exists := func(service string, at ...netip.Addr) {
 		do(func() error { return w.putService(service) })
-		do(func() error { return w.putEndpoints(service, addresses(backends)) })
+		do(func() error { return w.putEndpoints(service, at) })
+	}
+	simple := func(service string, backends ...server) {
+		w.all = append(w.all, backends...)
+		exists(service, addresses(backends)...)
 	}
 	three := func(service string) (all []*backend) {
 		for n := range 3 {
@@ -147,30 +153,38 @@ func (w *world) populate() (err error) {
 	host := func(service string, annotations ...string) {
 		do(func() error { return w.putIngress(service, service, []string{service + ".test"}, annotations...) })
 	}
-	simple(steadyService, three(steadyService)...)
+	simple(steadyService, servers(three(steadyService))...)
 	host(steadyService)
 	do(func() error { return w.putIngress("main", steadyService, []string{"main.test"}) })
-	w.crash = three(crashService)
-	simple(crashService, w.crash...)
+	for n := range 3 {
+		w.crash = append(w.crash, w.mortal(fmt.Sprintf("%s-%d", crashService, n), 0))
+	}
+	simple(crashService, servers(w.crash)...)
 	host(crashService)
 	w.roll = three(rollService)
 	w.rolled = len(w.roll)
 	for range 12 {
 		w.spare = append(w.spare, w.net.Address())
 	}
-	simple(rollService, w.roll...)
+	exists(rollService, addresses(w.roll)...)
 	host(rollService)
 	simple(h2cService, w.backend(h2cService+"-0", func(b *backend) { b.h2c = true }))
 	host(h2cService, "nginx.ingress.kubernetes.io/backend-protocol", "GRPC")
 	for n := range quiets {
 		name := fmt.Sprint("quiet", n)
-		simple(name, w.backend(name+"-0", func(b *backend) { b.idle = time.Second }))
+		simple(name, w.mortal(name+"-0", time.Second))
 		host(name)
 	}
 	simple(mirrorService, w.backend(mirrorName))
 	do(func() error {
 		return w.putIngress("mirrored", steadyService, []string{"mirrored.test"}, "ramjet.dev/mirror-backend", mirrorService+":80")
 	})
+	refusing := servers(three(refusingService)[:2])
+	w.all = append(w.all, refusing...)
+	exists(refusingService, append(addresses(refusing), w.net.Address())...)
+	host(refusingService)
+	exists(downService, w.net.Address(), w.net.Address())
+	host(downService)
 	simple(faultyService, w.backend(faultyService+"-0"))
 	host(faultyService)
 	simple(canaryService, w.backend(canaryService+"-0"))
@@ -186,9 +200,16 @@ func (w *world) putCanary(percent int) error {
 		prefix, "true", prefix+"-by-header", "X-Canary", prefix+"-weight", fmt.Sprint(percent))
 }
 
-func addresses(backends []*backend) (all []netip.Addr) {
+func servers[S server](some []S) (all []server) {
+	for _, s := range some {
+		all = append(all, s)
+	}
+	return all
+}
+
+func addresses[S server](backends []S) (all []netip.Addr) {
 	for _, b := range backends {
-		all = append(all, b.at.Addr())
+		all = append(all, b.address())
 	}
 	return all
 }
