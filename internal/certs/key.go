@@ -18,13 +18,7 @@ func parseKey(block *pem.Block) (crypto.Signer, *fault) {
 		return nil, faultf(ReasonEncryptedKey, "the key is encrypted with a passphrase: store it decrypted")
 	}
 	der := block.Bytes
-	if key, err := x509.ParsePKCS1PrivateKey(der); err == nil {
-		return key, nil
-	}
-	if key, err := x509.ParseECPrivateKey(der); err == nil {
-		return key, nil
-	}
-	if key, err := x509.ParsePKCS8PrivateKey(der); err == nil {
+	if key, ok := unwrap(block); ok {
 		if signer, ok := key.(crypto.Signer); ok {
 			return signer, nil
 		}
@@ -42,6 +36,32 @@ func parseKey(block *pem.Block) (crypto.Signer, *fault) {
 		return nil, faultf(ReasonUnsupportedKey, "the key is in OpenSSH's format: convert it to PKCS#8")
 	}
 	return nil, faultf(ReasonGarbledKey, "the key block does not hold a private key")
+}
+
+// wrappers are the encodings of private keys, each with the label that its block should have.
+var wrappers = []struct {
+	label string
+	parse func(der []byte) (any, error)
+}{
+	{"RSA PRIVATE KEY", func(der []byte) (any, error) { return x509.ParsePKCS1PrivateKey(der) }},
+	{"EC PRIVATE KEY", func(der []byte) (any, error) { return x509.ParseECPrivateKey(der) }},
+	{"PRIVATE KEY", x509.ParsePKCS8PrivateKey},
+}
+
+// unwrap tries the encoding that the label names before the others: a parser that fails asks
+// the other parsers what it had, for the words of its error, and costs as much as all of them.
+func unwrap(block *pem.Block) (key any, ok bool) {
+	for _, named := range []bool{true, false} {
+		for _, w := range wrappers {
+			if named != (w.label == block.Type) {
+				continue
+			}
+			if key, err := w.parse(block.Bytes); err == nil {
+				return key, true
+			}
+		}
+	}
+	return nil, false
 }
 
 // encrypted recognises both ways of protecting a key: PKCS#8's own label

@@ -62,8 +62,10 @@ func readPEM(text []byte) blocks {
 func countBegun(text []byte) (certificates, keys int) {
 	for line := range bytes.Lines(text) {
 		label, ok := bytes.CutPrefix(line, []byte(beginMark))
+		if !ok {
+			continue
+		}
 		switch label := string(label); {
-		case !ok:
 		case label == certificateType+"-----\n":
 			certificates++
 		case strings.HasSuffix(label, keySuffix+"-----\n"):
@@ -73,15 +75,24 @@ func countBegun(text []byte) (certificates, keys int) {
 	return certificates, keys
 }
 
+// repairs are made in this order.
+var repairs = []struct{ old, new []byte }{
+	{[]byte("\xef\xbb\xbf"), nil},
+	{[]byte("\r\n"), []byte("\n")},
+	{[]byte("\r"), []byte("\n")},
+	{[]byte("----------BEGIN "), []byte("-----\n-----BEGIN ")},
+}
+
 // normalizePEM undoes what editors, shells and templates do to PEM files and
 // what the decoder does not forgive: byte order marks (also in the middle, from
 // joined files), CRLF and CR line ends, indented lines, and a BEGIN line glued
 // to the END line before it. None of these can be part of a block's contents.
 func normalizePEM(text []byte) []byte {
-	text = bytes.ReplaceAll(text, []byte("\xef\xbb\xbf"), nil)
-	text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n"))
-	text = bytes.ReplaceAll(text, []byte("\r"), []byte("\n"))
-	text = bytes.ReplaceAll(text, []byte("----------BEGIN "), []byte("-----\n-----BEGIN "))
+	for _, r := range repairs {
+		if bytes.Contains(text, r.old) { // ReplaceAll copies what it leaves as it is, too
+			text = bytes.ReplaceAll(text, r.old, r.new)
+		}
+	}
 	var out bytes.Buffer
 	out.Grow(len(text) + 1)
 	for line := range bytes.Lines(text) {
