@@ -69,6 +69,19 @@ func NamesToken(fields []string, token string) bool {
 	return false
 }
 
+// OffersH2C reports whether a list of protocols (RFC 9110 §7.8) has h2c, in any version.
+func OffersH2C(list string) bool {
+	for list != "" {
+		var protocol string
+		protocol, list, _ = strings.Cut(list, ",")
+		name, _, _ := strings.Cut(strings.Trim(protocol, " \t"), "/")
+		if strings.EqualFold(name, "h2c") {
+			return true
+		}
+	}
+	return false
+}
+
 // KeepRequestID reports whether a client's X-Request-Id is sane: 1 to 128
 // printable ASCII characters.
 func KeepRequestID(id string) bool {

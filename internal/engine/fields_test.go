@@ -57,6 +57,17 @@ func TestHasToken(t *testing.T) {
 	}
 }
 
+func TestOffersH2C(t *testing.T) {
+	for list, want := range map[string]bool{
+		"h2c": true, "H2C": true, "websocket, h2c": true, "h2c/1.0, websocket": true, "foo/2,\th2c ": true,
+		"": false, ",": false, "websocket": false, "h2": false, "h2cx": false, "x/h2c": false, "xh2c": false,
+	} {
+		if got := OffersH2C(list); got != want {
+			t.Errorf("OffersH2C(%q) = %v", list, got)
+		}
+	}
+}
+
 func TestKeepRequestID(t *testing.T) {
 	for id, want := range map[string]bool{
 		"a":                          true,

@@ -40,7 +40,7 @@ func (t Trust) Forward(peer netip.Addr, peerText, authority string, secure bool,
 	port := portOf(authority)
 	switch {
 	case port != "":
-	case scheme == "https":
+	case strings.EqualFold(scheme, "https"): // whoever is trusted may spell it as he likes
 		port = "443"
 	default:
 		port = "80"

@@ -57,6 +57,7 @@ func NewPlan(t *route.Table, q *Request) (Plan, *Reply) {
 		return p, ReplyBadTarget
 	}
 	if q.Method == "CONNECT" {
+		p.Authority = q.Target // RFC 9112 §3.2.3
 		return p, ReplyConnect
 	}
 	path, query, reply := splitTarget(q, &p)

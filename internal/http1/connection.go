@@ -1,5 +1,7 @@
 package http1
 
+import "bytes"
+
 // maxOptions bounds what Connection fields list in all, empty elements included
 // (RFC 9110 section 5.6.1.2 wants a reasonable number of those ignored). Each
 // option is compared with each field when a head is forwarded: without a bound, a
@@ -46,7 +48,8 @@ func (o *options) upgrade(list []byte) {
 		var protocol []byte
 		protocol, list, more = NextElement(list)
 		o.offered = o.offered || len(protocol) > 0
-		o.h2c = o.h2c || EqualFold(protocol, "h2c")
+		name, _, _ := bytes.Cut(protocol, slash) // a version may follow
+		o.h2c = o.h2c || EqualFold(name, "h2c")
 	}
 }
 

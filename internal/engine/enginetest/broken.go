@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// broken are responses that their origin does not finish: the client must not
+// broken are responses that their origin does not finish (B03): the client must not
 // take what it got for the whole (RFC 9112 section 8, RFC 9113 section 8.1), and
 // the origin is blamed.
 var broken = features{

@@ -35,6 +35,7 @@ func backendAt(name, address string) route.BackendSpec {
 	return route.BackendSpec{Name: name, Endpoints: []route.EndpointSpec{{Address: address, Weight: 1}}}
 }
 
+// canaryRules: what decides and what falls through (C01).
 func canaryRules(t *T) {
 	for say, try := range map[string]struct {
 		canary route.CanarySpec

@@ -20,7 +20,7 @@ var connect = features{
 	"a client that leaves ends the attempt":    goneWhileConnecting,
 }
 
-// nextWithBody has a dead endpoint and a live one, and requests of all kinds.
+// nextWithBody (H16) has a dead endpoint and a live one, and requests of all kinds.
 func nextWithBody(t *T) {
 	o := NewOrigin(t, func(e *Exchange) error {
 		if len(e.Field("Expect")) > 0 {

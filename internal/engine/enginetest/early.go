@@ -9,8 +9,8 @@ import (
 )
 
 // early are answers that come before the request has ended: with Expect:
-// 100-continue (RFC 9110 section 10.1.1) or in the middle of an upload (RFC 9112
-// section 9.6).
+// 100-continue (H06; RFC 9110 section 10.1.1) or in the middle of an upload (H07;
+// RFC 9112 section 9.6).
 var early = features{
 	"refused before 100, client keeps its body": func(t *T) { expectation(t, refuseAtOnce, false) },
 	"refused before 100, body sent anyway":      func(t *T) { expectation(t, refuseAtOnce, true) },

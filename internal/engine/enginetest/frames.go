@@ -64,13 +64,16 @@ const (
 	framePing         = 6
 	frameGoAway       = 7
 	frameWindowUpdate = 8
+	frameContinuation = 9
 
 	flagEndStream  = 1
 	flagAck        = 1
 	flagEndHeaders = 4
 	flagPadded     = 8
 
+	settingStreams         = 3
 	settingWindow          = 4
+	settingHeaderList      = 6
 	settingExtendedConnect = 8
 )
 

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// gone are clients that leave: a FIN while a request is being served means gone,
+// gone are clients that leave (H08): a FIN while a request is being served means gone,
 // every time, and so do a reset and the end of a TLS or HTTP/2 stream. The
 // request upstream is cancelled and the record says 499.
 var gone = features{

@@ -34,7 +34,7 @@ func newCounted(t *T, n int) (all []*countedGRPC, addresses []string) {
 	return all, addresses
 }
 
-// grpcBalance: one connection of a client, many endpoints. Who comes gets calls
+// grpcBalance (G04): one connection of a client, many endpoints. Who comes gets calls
 // with the publish; who goes keeps what runs there, and then loses its connection.
 func grpcBalance(t *T) {
 	backends, addresses := newCounted(t, 5)

@@ -19,7 +19,7 @@ import (
 	"ramjet.dev/ingress/internal/upstream"
 )
 
-// grpcUnreachable: what the proxy has to say itself, a gRPC client takes for
+// grpcUnreachable (G02): what the proxy has to say itself, a gRPC client takes for
 // UNAVAILABLE, which means: try again.
 func grpcUnreachable(t *T) {
 	hanging := newGRPC(t, &grpcService{
@@ -54,6 +54,7 @@ func grpcUnreachable(t *T) {
 	}
 }
 
+// grpcRefused (G02): the protocol that nobody declared, and no route.
 func grpcRefused(t *T) {
 	o := NewOrigin(t, Text("no"))
 	spec := o.Spec()
@@ -81,7 +82,7 @@ func grpcRefused(t *T) {
 	}
 }
 
-// grpcErrors: code, message and details are the backend's, whatever came before.
+// grpcErrors (G01): code, message and details are the backend's, whatever came before.
 func grpcErrors(t *T, secure bool) {
 	b := newGRPC(t, &grpcService{
 		unary: func(context.Context, []byte) ([]byte, error) {
@@ -162,7 +163,7 @@ func grpcEarly(t *T, secure bool) {
 	}
 }
 
-// grpcTrailersOnly: a response that is one head stays one, with nothing added.
+// grpcTrailersOnly (G01): a response that is one head stays one, with nothing added.
 func grpcTrailersOnly(t *T) {
 	b := newGRPC(t, &grpcService{})
 	p := startGRPC(t, b.address)
@@ -249,7 +250,7 @@ func grpcReset(t *T) {
 	}
 }
 
-// grpcDrain: the client is told to go elsewhere, and the call in flight goes on.
+// grpcDrain (G02): the client is told to go elsewhere, and the call in flight goes on.
 func grpcDrain(t *T) {
 	b := newGRPC(t, &grpcService{})
 	p := startGRPC(t, b.address)

@@ -129,7 +129,7 @@ func h2BackendRequests(t *T) {
 	}
 }
 
-// h2BackendTrailers: what is no field of a request is no field of its trailer.
+// h2BackendTrailers (P05): what is no field of a request is no field of its trailer.
 func h2BackendTrailers(t *T) {
 	p := t.Start(Setup{Spec: h2cServer(t, func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)

@@ -185,8 +185,9 @@ func h2Streams(t *T) {
 	}
 }
 
-// h2Resets opens and resets streams as fast as it can, until the server ends the
-// connection or has seen a thousand. A neighbour is served all the while.
+// h2Resets (P01) opens and resets streams as fast as it can, until the server ends the
+// connection or has seen a thousand. A neighbour is served all the while, and never are
+// more requests on their way than a client that waits may have.
 func h2Resets(t *T) {
 	o := NewOrigin(t, func(e *Exchange) error {
 		if e.Target() == "/reset" {
@@ -200,6 +201,10 @@ func h2Resets(t *T) {
 		s := h.open(true, h2Request("GET", "a.test", "/reset")...)
 		h.frame(frameReset, 0, s, []byte{0, 0, 0, 8})
 		if n%100 == 0 {
+			endpoint := p.Live.Table().Match("a.test", "/reset").Backend.Endpoints[0]
+			if now, most := endpoint.InFlight(), h.settings[settingStreams]; most == 0 || now > int64(most)+1 { // one is the neighbour's
+				t.Errorf("%d requests on their way, of %d streams that are allowed", now, most)
+			}
 			if a := neighbour.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
 				t.Fatalf("the neighbour got %+v", a)
 			}

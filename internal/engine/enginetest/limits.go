@@ -7,7 +7,7 @@ import (
 	"ramjet.dev/ingress/internal/engine"
 )
 
-// limits are the sizes that a head may have: --max-header-bytes on both sides, a
+// limits are the sizes that a head may have (H18; P02): --max-header-bytes on both sides, a
 // whole head with its line ends counted.
 var limits = features{
 	"request heads":         requestHeads,
@@ -15,6 +15,7 @@ var limits = features{
 	"many fields":           manyFields,
 	"a flood of interim":    interimFlood,
 	"heads over HTTP/2":     headsOverH2,
+	"a head without end":    endlessHead,
 	"a lower limit applies": lowerLimit,
 }
 
@@ -143,19 +144,72 @@ func interimFlood(t *T) {
 	}
 }
 
-// headsOverH2 counts as HTTP/2 does: by the sizes of fields (RFC 9113 section
-// 6.5.2). Beyond the limit the request may be refused, its stream reset or the
-// connection ended.
+// headsOverH2 (P02) counts as HTTP/2 does: by the sizes of fields (RFC 9113 section
+// 6.5.2). Clients are told the limit. Beyond it the request may be refused, its stream
+// reset or the connection ended.
 func headsOverH2(t *T) {
 	o := NewOrigin(t, Text("ok"))
 	p := t.Start(Setup{Spec: o.Spec()})
-	h := p.DialH2(0)
-	if a := h.get("a.test", "/", "cookie: "+strings.Repeat("c", 60*kib)); a.status() != "200" {
-		t.Errorf("a cookie of 60 KiB: got %s %q reset %q", a.status(), a.body, a.reset)
+	if got := p.DialH2(0).settings[settingHeaderList]; got != 64*kib {
+		t.Errorf("SETTINGS_MAX_HEADER_LIST_SIZE is %d, want %d", got, 64*kib)
 	}
-	stream := h.open(true, h2Request("GET", "a.test", "/", "cookie: "+strings.Repeat("c", 80*kib))...)
-	h.until(stream, "a refusal", func(a *h2Answer) bool {
-		return a.status() == "431" || a.reset != "" || h.goAway
+	of := func(size int) []string { // a request whose list of fields has this size
+		for _, f := range h2Request("GET", "a.test", "/", "cookie: ") {
+			size -= len(f) - len(": ") + 32
+		}
+		return h2Request("GET", "a.test", "/", "cookie: "+strings.Repeat("c", size))
+	}
+	h := p.DialH2(0)
+	for _, size := range []int{60 * kib, 64 * kib} {
+		if a := h.answer(h.open(true, of(size)...)); a.status() != "200" {
+			t.Errorf("a list of %d: got %s %q reset %q", size, a.status(), a.body, a.reset)
+		}
+	}
+	tiny := h2Request("GET", "a.test", "/")
+	for i := range 10000 {
+		tiny = append(tiny, fmt.Sprintf("x%d: ", i))
+	}
+	for say, fields := range map[string][]string{
+		"one byte more": of(64*kib + 1), "a cookie of 80 KiB": of(80 * kib), "10,000 tiny fields": tiny,
+	} {
+		h := p.DialH2(0)
+		stream := h.open(true, fields...)
+		h.until(stream, "a refusal of "+say, func(a *h2Answer) bool {
+			return a.status() == "431" || a.reset != "" || h.goAway || h.ended
+		})
+	}
+	if got := len(o.Heads()); got != 2 {
+		t.Errorf("%d requests reached the origin, want 2", got)
+	}
+}
+
+// endlessHead (P02) has heads that are small on the wire: one that never ends, and one
+// that names a large field of the request before it again and again.
+func endlessHead(t *T) {
+	o := NewOrigin(t, Text("ok"))
+	p := t.Start(Setup{Spec: o.Spec()})
+	h := p.DialH2(0)
+	begin := []byte("\x82\x86\x84\x41\x06a.test") // GET, http, /, :authority (RFC 7541)
+	h.change(func() { h.streams[1] = &h2Answer{} })
+	h.frame(frameHeaders, flagEndStream, 1, begin)
+	piece := []byte(strings.Repeat("\x00\x01x\x01y", 3000))
+	for sent, over := 0, false; !over; sent += len(piece) {
+		if sent > mostInSockets {
+			t.Fatalf("%d bytes of a head that does not end went in", sent)
+		}
+		h.frame(frameContinuation, 0, 1, piece)
+		h.monitor.read(func() { over = h.goAway || h.ended })
+	}
+
+	h = p.DialH2(0)
+	if a := h.get("a.test", "/", "x: "+strings.Repeat("y", 3900)); a.status() != "200" {
+		t.Errorf("a large field: got %+v", a)
+	}
+	h.change(func() { h.streams[3] = &h2Answer{} })
+	again := strings.Repeat("\xbe", 8*kib) // the field that was added last
+	h.frame(frameHeaders, flagEndStream|flagEndHeaders, 3, append(begin, again...))
+	h.until(3, "a refusal", func(a *h2Answer) bool {
+		return a.status() == "431" || a.reset != "" || h.goAway || h.ended
 	})
 	if got := len(o.Heads()); got != 1 {
 		t.Errorf("%d requests reached the origin, want 1", got)

@@ -14,7 +14,7 @@ import (
 )
 
 // mirrors are what a mirror gets, and above all what the primary and its clients
-// notice of it: nothing.
+// notice of it: nothing (C09).
 var mirrors = features{
 	"copies":                          mirrorCopies,
 	"copies for an HTTP/2 mirror":     mirrorH2,

@@ -10,7 +10,7 @@ import (
 	"ramjet.dev/ingress/internal/upstream"
 )
 
-// reuse is the life of connections to origins: kept, found closed, spoken to out
+// reuse is the life of connections to origins (H15): kept, found closed, spoken to out
 // of turn, given up. What a server that closes an idle connection does to a
 // request is not the client's business, as far as sending it twice does no harm
 // (RFC 9110 section 9.2.2, RFC 9112 section 9.3.1).

@@ -175,17 +175,21 @@ func garbageOnTLS(t *T) {
 	eventually(t, "the failure to be counted", func() bool { return p.Metrics.HandshakeFailures.Load() == 1 })
 }
 
-// hostNotServerName: the server name chooses the certificate, Host the route,
-// also when one connection carries several (RFC 9113 section 9.1.1).
+// hostNotServerName (T12): the server name chooses the certificate, Host the route,
+// also when one connection carries several (RFC 9113 section 9.1.1), and also one that the
+// certificate does not cover: no route depends on who shook hands, so nothing is gained by it.
 func hostNotServerName(t *T) {
 	origins := named{}
 	p := t.Start(Setup{
-		Spec:  origins.spec(t, "route a.w.test / Prefix -> a", "route b.w.test / Prefix -> b"),
-		Hosts: []string{"*.w.test"},
+		Spec:  origins.spec(t, "route a.w.test / Prefix -> a", "route b.w.test / Prefix -> b", "route shop.test / Prefix -> shop"),
+		Hosts: []string{"*.w.test", "shop.test"},
 	})
 	h1, h2 := p.DialTLS("a.w.test"), p.DialH2TLS("a.w.test")
-	for _, name := range []string{"a", "b", "a"} {
+	for _, name := range []string{"a", "b", "shop", "a"} {
 		host := name + ".w.test"
+		if name == "shop" {
+			host = "shop.test"
+		}
 		if a := h1.Do("GET", "GET / HTTP/1.1\r\nHost: "+host+"\r\n\r\n"); a.Body != name {
 			t.Errorf("HTTP/1.1: %s went to %q", host, a.Body)
 		}

@@ -119,6 +119,7 @@ func drip(n int) Handler {
 	}
 }
 
+// answerMoves (B01): the same the other way.
 func answerMoves(t *T) {
 	p := t.Start(with(func(o *engine.Options) { longIdle(o); longResponse(o) }, NewOrigin(t, drip(pieces))))
 	if a := p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.BodyErr != nil || len(a.Body) != 3*pieces {
@@ -150,6 +151,7 @@ func answerStops(t *T) {
 	}
 }
 
+// uploadMoves (B01): an upload of seven gaps, each below a timeout that the sum is above.
 func uploadMoves(t *T) {
 	p := t.Start(with(longIdle, NewOrigin(t, bodyEnd("", "HTTP/1.1"))))
 	c, h := p.Dial(), p.DialH2(0)

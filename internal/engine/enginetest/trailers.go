@@ -4,7 +4,7 @@ import (
 	"strings"
 )
 
-// trailers are those that cross between versions; HTTP/1.1 to HTTP/1.1 has its
+// trailers are those that cross between versions (P05); HTTP/1.1 to HTTP/1.1 has its
 // cases in testdata/exchange (RFC 9110 section 6.5).
 var trailers = features{
 	"of an answer to HTTP/2":          answerTrailersH2,

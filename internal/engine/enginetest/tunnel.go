@@ -159,6 +159,7 @@ func shortTunnel(o *engine.Options) {
 	o.HeaderTimeout = long
 }
 
+// tunnelIdle (W05): only the timeout of tunnels ends a silent one.
 func tunnelIdle(t *T) {
 	ended := make(chan error, 1)
 	p := t.Start(Setup{Change: shortTunnel, Spec: NewOrigin(t, func(e *Exchange) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/coder/websocket"
 )
 
-// upgrade is how a connection becomes a tunnel, or does not (RFC 9110 section
+// upgrade is how a connection becomes a tunnel, or does not (W04; RFC 9110 section
 // 7.8, RFC 6455 section 4.2).
 var upgrade = features{
 	"in all spellings":                          upgradeSpellings,

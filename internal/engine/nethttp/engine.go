@@ -93,13 +93,17 @@ func New(options engine.Options, source Source, pools *upstream.Pools, metrics *
 		Protocols:                    protocols,
 		ReadHeaderTimeout:            options.HeaderTimeout,
 		IdleTimeout:                  options.ClientIdle,
-		MaxHeaderBytes:               options.MaxHeaderBytes,
+		MaxHeaderBytes:               max(options.MaxHeaderBytes-h2ListSlack, 1),
 		HTTP2:                        &http.HTTP2Config{MaxReadFrameSize: 64 << 10},
 		ConnContext:                  connContext,
 		ErrorLog:                     log.New(debugWriter{logger}, "", 0),
 	}
 	return e
 }
+
+// h2ListSlack is what net/http adds to MaxHeaderBytes for the list of fields that it
+// advertises to HTTP/2 clients and takes from them; HTTP/1 has the gate's limit.
+const h2ListSlack = 10 * 32
 
 // debugWriter puts net/http's own remarks where nobody is woken by them: they
 // are all about what single clients did.

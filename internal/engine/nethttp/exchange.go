@@ -198,7 +198,7 @@ func readAsked(r *http.Request, body bool) asked {
 	a.expect = body && engine.NamesToken(r.Header["Expect"], "100-continue")
 	if up := r.Header["Upgrade"]; len(up) > 0 && engine.NamesToken(r.Header["Connection"], "upgrade") {
 		// An h2c tunnel would carry requests past the routing.
-		if offer := strings.Join(up, ", "); !engine.HasToken(offer, "h2c") {
+		if offer := strings.Join(up, ", "); strings.Trim(offer, ", \t") != "" && !engine.OffersH2C(offer) {
 			a.upgrade = offer
 		}
 	}

@@ -104,16 +104,22 @@ func (x *exchange) ownFields(yield func(name, value string) bool) {
 	}
 }
 
-// claim is what the client says in a field; several are joined in order.
+// claim is what the client says in a field; several are joined in order, and an empty
+// one says nothing.
 func (x *exchange) claim(name string) string {
-	values := x.r.Header[name]
-	switch {
-	case len(values) == 0 || x.nominated(name):
+	if x.nominated(name) {
 		return ""
-	case len(values) == 1:
-		return values[0]
 	}
-	return strings.Join(values, ", ")
+	claim := ""
+	for _, v := range x.r.Header[name] {
+		switch {
+		case claim == "":
+			claim = v
+		case v != "":
+			claim += ", " + v
+		}
+	}
+	return claim
 }
 
 // appendFraming says how the body is delimited and what its sender expects.

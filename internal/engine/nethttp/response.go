@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"net/textproto"
+	"strconv"
 	"strings"
 	"time"
 
@@ -238,6 +239,8 @@ func (s *response) copyFields(h http.Header) {
 			continue
 		case engine.ResponseField(name) == engine.FieldOwn && s.head.Status < 200:
 			continue // a length means nothing without a body
+		case engine.ResponseField(name) == engine.FieldOwn && len(value) > 1 && value[0] == '0':
+			value = strconv.FormatInt(s.head.ContentLength, 10) // not everybody takes leading zeros for a decimal
 		}
 		if old, ok := h[name]; ok {
 			h[name] = append(old, value)

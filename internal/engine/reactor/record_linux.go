@@ -28,11 +28,7 @@ func (x *exchange) book() {
 func (x *exchange) describe() {
 	rec, h := &x.rec, &x.req
 	rec.Duration = x.loop.clock.Sub(rec.Start)
-	forwardedFor := ""
-	if name := []byte("X-Forwarded-For"); !h.Nominated(name) {
-		forwardedFor = joined(h, "X-Forwarded-For")
-	}
-	rec.Client = x.loop.engine.options.Trust.Client(x.c.peer, forwardedFor)
+	rec.Client = x.loop.engine.options.Trust.Client(x.c.peer, forwardedFor(h))
 	agent, _ := h.Field("User-Agent")
 	referer, _ := h.Field("Referer")
 	host := x.hostField()
@@ -42,6 +38,20 @@ func (x *exchange) describe() {
 	copyStrings(
 		[]*string{&rec.Method, &rec.Target, &rec.Host, &rec.UserAgent, &rec.Referer, &rec.RequestID, &rec.Plan.Target, &rec.Plan.Authority, &rec.Proto},
 		[]string{text(h.Method), text(h.Target), host, text(agent), text(referer), rec.RequestID, rec.Plan.Target, rec.Plan.Authority, text(x.version())})
+}
+
+// forwardedFor is what the client claims in X-Forwarded-For.
+func forwardedFor(h *http1.RequestHead) (claim string) {
+	const name = "X-Forwarded-For"
+	if h.Nominated([]byte(name)) {
+		return ""
+	}
+	for i := range h.Fields {
+		if http1.EqualFold(h.Fields[i].Name, name) {
+			addClaim(&claim, h.Fields[i].Value)
+		}
+	}
+	return claim
 }
 
 // version is the version as it was sent: what follows the target.

@@ -133,14 +133,19 @@ func (u *upstreamHead) claim(name string, f *http1.Field) {
 	default:
 		return
 	}
-	if u.head.Nominated(f.Name) {
-		return
+	if !u.head.Nominated(f.Name) {
+		addClaim(to, f.Value)
 	}
-	if *to == "" {
-		*to = text(f.Value)
-		return
+}
+
+// addClaim adds a field to what those of its name say; an empty one says nothing.
+func addClaim(to *string, value []byte) {
+	switch {
+	case *to == "":
+		*to = text(value)
+	case len(value) > 0:
+		*to += ", " + text(value)
 	}
-	*to += ", " + text(f.Value)
 }
 
 // appendOwn appends the fields that this hop vouches for.
