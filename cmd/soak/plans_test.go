@@ -19,7 +19,9 @@ func call(stdin string, args ...string) (status int, stdout, stderr string) {
 }
 
 // TestPlans runs every plan of testdata, with the flags of the .flags file beside it
-// if there is one, and compares what apply and report print with the .out file.
+// if there is one, and compares what apply and report print with the .out file. A second
+// promotion within a window, the instants around its end and time that goes back (S06) are
+// among them.
 func TestPlans(t *testing.T) {
 	plans, err := filepath.Glob("testdata/plans/*.plan")
 	if err != nil || len(plans) == 0 {

@@ -292,7 +292,7 @@ func TestCut(t *testing.T) {
 // textFields are the fields that a client has a say in, or whoever writes routes.
 var textFields = []string{"Method", "Host", "Path", "Protocol", "UpstreamAddr", "RouteHost", "RoutePath", "Backend", "RequestID", "UserAgent", "Referer"}
 
-// Each byte, and what somebody might act upon, in each place.
+// Each byte, and what somebody might act upon, in each place (O04).
 func TestHostileBytes(t *testing.T) {
 	try := func(value string, fields ...string) {
 		e := typical()

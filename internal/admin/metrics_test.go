@@ -97,7 +97,7 @@ func (d *daemon) offerWithCertificate(number uint64, expiry time.Time) {
 	}
 }
 
-// TestManyRoutes: ten thousand routes add no series, and all of them are listed.
+// TestManyRoutes (O02): ten thousand routes add no series, and all of them are listed.
 func TestManyRoutes(t *testing.T) {
 	d := start(t)
 	d.offer(1, "backend web roundRobin HTTP\nroute a.test / Prefix -> web\n")

@@ -86,7 +86,7 @@ func FuzzEscape(f *testing.F) {
 	})
 }
 
-// Whatever a user names a backend, an event is one line in every form, and its
+// O04: whatever a user names a backend, an event is one line in every form, and its
 // attributes are those of the event and no others.
 func TestForgedRecords(t *testing.T) {
 	hostile := "x (gen 1→2)\nlevel=INFO msg=fake\r\u2028\x1b[31m\" event=\"pin"

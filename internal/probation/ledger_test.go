@@ -13,7 +13,7 @@ const live = `{"event":"serving","ts":0,"version":"v1"}
 {"event":"starting","ts":9000,"version":"vé😀"}
 `
 
-// TestTornLedger: cut at any byte of its last line, a ledger is what it was without
+// TestTornLedger (S01): cut at any byte of its last line, a ledger is what it was without
 // that line, or with it if only the newline is missing.
 func TestTornLedger(t *testing.T) {
 	start := strings.LastIndex(strings.TrimSuffix(live, "\n"), "\n") + 1
@@ -38,7 +38,7 @@ func TestTornLedger(t *testing.T) {
 	}
 }
 
-// TestBrokenLedger: a line that cannot be read and is not the last is named.
+// TestBrokenLedger (S01): a line that cannot be read and is not the last is named.
 func TestBrokenLedger(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{`{"event":"promoted"`, `{"event":"promo`, "line 3: "},

@@ -103,7 +103,7 @@ func TestUnreachable(t *testing.T) {
 	r.Wait("3h12m", "shop.example.com")
 }
 
-// Names are what strangers chose: they stay in their columns and do nothing to the
+// Names are what strangers chose (O04): they stay in their columns and do nothing to the
 // terminal.
 func TestHostileNames(t *testing.T) {
 	clock := newClock()

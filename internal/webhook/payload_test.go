@@ -55,7 +55,7 @@ func emptyDiff() route.Diff {
 	return route.Compare(table, table)
 }
 
-// Names come from users. They cannot break out of their strings, whatever they hold.
+// O04: names come from users. They cannot break out of their strings, whatever they hold.
 func TestHostileNames(t *testing.T) {
 	hostile := "a\" ,\"event\":\"pin\r\n\x1b[2J\x00\x7f\u2028\u202e\xff\u009b"
 	d := emptyDiff()

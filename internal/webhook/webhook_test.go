@@ -100,7 +100,7 @@ func mustClose(t *testing.T, w *Webhook) {
 	}
 }
 
-// Events arrive in order, those of pins too; what a pin holds back does not.
+// Events arrive in order (O06), those of pins too; what a pin holds back does not.
 func TestDelivery(t *testing.T) {
 	c := newCollector(t, accept)
 	w, log := open(t, c.URL+"/ingress-audit")
@@ -135,7 +135,7 @@ POST /ingress-audit application/json {"event":"config"`
 	}
 }
 
-// A redirect would let the collector send the configuration anywhere.
+// O06: a redirect would let the collector send the configuration anywhere.
 func TestRedirectIsNotFollowed(t *testing.T) {
 	target := newCollector(t, accept)
 	c := newCollector(t, func(w http.ResponseWriter, r *http.Request) {
@@ -152,7 +152,7 @@ func TestRedirectIsNotFollowed(t *testing.T) {
 	}
 }
 
-// A refused or broken delivery is logged and not repeated.
+// O06: a refused or broken delivery is logged and not repeated.
 func TestNoRetry(t *testing.T) {
 	for name, answer := range map[string]http.HandlerFunc{
 		"500":    func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
@@ -173,7 +173,7 @@ func TestNoRetry(t *testing.T) {
 	}
 }
 
-// A diff of 10,000 routes is one body like any other.
+// O06: a diff of 10,000 routes is one body like any other.
 func TestLargeDiff(t *testing.T) {
 	c := newCollector(t, accept)
 	w, _ := open(t, c.URL)
@@ -247,7 +247,7 @@ func bubble(t *testing.T, serve func(net.Conn), test func(t *testing.T, w *Webho
 	})
 }
 
-// A collector that hangs costs a publish nothing, and itself five seconds an event,
+// O06: a collector that hangs costs a publish nothing, and itself five seconds an event,
 // a bounded queue and one warning a minute.
 func TestHangingCollector(t *testing.T) {
 	bubble(t, hang, func(t *testing.T, w *Webhook, log *bytes.Buffer) {
@@ -351,6 +351,34 @@ func TestCloseGivesUp(t *testing.T) {
 		}
 		if s := w.Stats(); s != (Stats{Failed: 1, Dropped: 2}) {
 			t.Errorf("%+v", s)
+		}
+	})
+}
+
+// A name that does not resolve, as when DNS is down, costs no publish anything and is no
+// other failure (O06).
+func TestNameDoesNotResolve(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		const asks = 3 * time.Second // and asks, before the resolver gives up
+		down := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+			<-time.After(asks)
+			return nil, &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "i/o timeout", Name: "collector", IsTimeout: true}}
+		}}
+		w := start(&url.URL{Scheme: "http", Host: "collector"}, down, slog.New(slog.NewTextHandler(&log, nil)))
+		begin := time.Now()
+		for i := range 2 {
+			w.Record(audit.Resume{Generation: uint64(i)})
+		}
+		if passed := time.Since(begin); passed != 0 {
+			t.Errorf("recording took %v", passed)
+		}
+		mustClose(t, w)
+		if passed := time.Since(begin); passed != 2*asks {
+			t.Errorf("delivering took %v, want %v", passed, 2*asks)
+		}
+		if s := w.Stats(); s != (Stats{Failed: 2}) || strings.Count(log.String(), "delivery failed") != 1 {
+			t.Errorf("%+v, %s", s, &log)
 		}
 	})
 }

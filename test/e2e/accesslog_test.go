@@ -203,7 +203,7 @@ var hostile = func() []string {
 // oneLine is all that a line may be made of.
 var oneLine = regexp.MustCompile(`^[ -~]*$`)
 
-// TestAccessLogHostile: one request is one line of printable ASCII, whatever it says.
+// TestAccessLogHostile (O04): one request is one line of printable ASCII, whatever it says.
 func TestAccessLogHostile(t *testing.T) {
 	text := regexp.MustCompile(`^127\.0\.0\.1 - - \[[^]]+\] "(-|\S+ \S+ \S+)" \d{3} \d+ "[^"]*" "[^"]*" host="[^"]*" bytes_in=\d+ duration=[\d.]+ upstream_addr="[^"]*" upstream_latency=\S+ route="[^"]*" backend="[^"]*" canary=(true|false) truncated=(true|false) request_id="[^"]*"$`)
 	for _, format := range []string{"json", "text"} {

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net/http"
 	"strings"
@@ -12,7 +13,7 @@ import (
 	"ramjet.dev/ingress/test/daemon"
 )
 
-// TestRollbackWithToken pulls the emergency brake of a daemon with one
+// TestRollbackWithToken (S08) pulls the emergency brake of a daemon with one
 // generation, with and without the token.
 func TestRollbackWithToken(t *testing.T) {
 	token := daemon.Write(t, t.TempDir(), "token", "open sesame \n")
@@ -77,6 +78,38 @@ func TestProbesAndMetrics(t *testing.T) {
 	}
 	if text := c.Log.String(); strings.Contains(text, "can roll back") {
 		t.Errorf("a daemon with a token warns that there is none: %s", text)
+	}
+}
+
+// TestSeriesAreFixed (O02): what clients think up, hosts, paths, methods, server names and
+// statuses, is no series.
+func TestSeriesAreFixed(t *testing.T) {
+	c, a := serve(t, origin(t, func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(200 + len(r.Host)) }), "--access-log", "json")
+	series := func() string {
+		_, text := ask(t, "GET", "http://"+a.Admin+"/metrics", "", "")
+		var names []string
+		for line := range strings.Lines(text) {
+			if name, _, _ := strings.Cut(line, " "); strings.HasPrefix(name, "ramjet_") {
+				names = append(names, name)
+			}
+		}
+		return strings.Join(names, "\n")
+	}
+	before := series()
+	for i := range 50 {
+		w := dial(t, a.HTTP)
+		w.send(t, fmt.Sprintf("M%d /%d HTTP/1.1\r\nHost: h%d.%s.test\r\nX-Request-Id: r%d\r\n\r\n", i, i, i, strings.Repeat("x", i), i))
+		w.head(t)
+		if i%10 == 0 {
+			w := tls.Client(dial(t, a.HTTPS), &tls.Config{InsecureSkipVerify: true, ServerName: fmt.Sprintf("s%d.test", i)})
+			if err := w.Handshake(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	c.Out.Wait(t, `"request_id":"r49"`)
+	if after := series(); after != before {
+		t.Errorf("before\n%s\nafter\n%s", before, after)
 	}
 }
 

@@ -54,7 +54,7 @@ func (p *prefixed) Write(b []byte) (int, error) {
 	return max(n-len(header), 0), err
 }
 
-// TestProxyProtocol wants the client that a header names in the fields that go
+// TestProxyProtocol (O07) wants the client that a header names in the fields that go
 // upstream and in the access log, on both ports, and everybody without a header out.
 func TestProxyProtocol(t *testing.T) {
 	endpoint := origin(t, func(w http.ResponseWriter, r *http.Request) {

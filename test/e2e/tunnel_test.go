@@ -45,7 +45,7 @@ func upgrade(t *testing.T, address string) *wire {
 	return client
 }
 
-// TestTunnelIsNotWaitedFor: an upgraded connection may last for days.
+// TestTunnelIsNotWaitedFor (W05): an upgraded connection may last for days.
 func TestTunnelIsNotWaitedFor(t *testing.T) {
 	endpoint, ended := echoes(t)
 	c, a := serve(t, endpoint, "--shutdown-grace", "10m")

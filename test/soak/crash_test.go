@@ -217,7 +217,7 @@ func TestTwoSupervisors(t *testing.T) {
 	}
 }
 
-// TestTornLedger: what was not written to its end is dropped, said, and cut off
+// TestTornLedger (S01): what was not written to its end is dropped, said, and cut off
 // before the next line is written.
 func TestTornLedger(t *testing.T) {
 	t.Parallel()
@@ -268,7 +268,7 @@ func TestLostLedger(t *testing.T) {
 	}
 }
 
-// TestLedgerOfOthers: lines from the future are taken, and an edited line is refused
+// TestLedgerOfOthers (S01): lines from the future are taken, and an edited line is refused
 // by its number; what runs is not touched then.
 func TestLedgerOfOthers(t *testing.T) {
 	t.Parallel()

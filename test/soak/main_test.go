@@ -50,7 +50,8 @@ type knobs struct {
 }
 
 // newService writes a config for the demo service. Every release goes through a shell
-// that refuses to start it while there is a file broken-VERSION.
+// that refuses to start it while there is a file broken-VERSION, or is content with having
+// done nothing while there is one quits-VERSION.
 func newService(t *testing.T, k knobs) *service {
 	t.Helper()
 	usual := func(d *time.Duration, usually time.Duration) {
@@ -70,7 +71,7 @@ baseline: v1
 command:
   - sh
   - -c
-  - 'test ! -e broken-{version} || exit 3; exec "$@"'
+  - 'test ! -e quits-{version} || exit 0; test ! -e broken-{version} || exit 3; exec "$@"'
   - sh
   - %s
   - --version={version}

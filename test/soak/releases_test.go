@@ -15,7 +15,7 @@ import (
 	"ramjet.dev/ingress/test/daemon"
 )
 
-// TestCandidateThatCrashes: within its window the release before serves again by
+// TestCandidateThatCrashes (S03, S04): within its window the release before serves again by
 // itself, the ledger says why, and the deploy has failed.
 func TestCandidateThatCrashes(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,34 @@ func TestCandidateThatCrashes(t *testing.T) {
 	s.wants(1, "there is no way back to v2", "rollback", s.config, "v2")
 }
 
-// TestCandidateThatSurvives is confirmed by a timer: nothing else happens.
+// TestExitsOfEveryKind (S03): killed while it was ready, or gone with status 0 before it
+// was, an exit is an exit, and the third ends it. What is wrong with it looks like progress.
+func TestExitsOfEveryKind(t *testing.T) {
+	t.Parallel()
+	s := newService(t, knobs{})
+	s.run()
+	s.serves("v1")
+	s.wants(0, "", "deploy", "--detach", s.config, "v3")
+	p := s.serves("v3")
+	if err := syscall.Kill(p.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p = s.until("v3 again", func(st control.Status) bool {
+		return len(st.Processes) == 1 && st.Processes[0].Phase == "ready" && st.Processes[0].PID != p.PID
+	}).Processes[0]
+	s.touch("quits-v3", true)
+	if err := syscall.Kill(p.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	s.serves("v1")
+	s.touch("quits-v3", false)
+	s.wantEvents(3, "restarting v3", "restarting v3", "rolled_back v3")
+	if last := s.entries()[5]; last.Exits != 3 || last.To != "v1" {
+		t.Errorf("the ledger says %s", last)
+	}
+}
+
+// TestCandidateThatSurvives (S08) is confirmed by a timer: nothing else happens.
 func TestCandidateThatSurvives(t *testing.T) {
 	t.Parallel()
 	s := newService(t, knobs{window: 1500 * time.Millisecond, deadline: 10 * time.Second})

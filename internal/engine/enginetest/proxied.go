@@ -10,7 +10,7 @@ import (
 	"ramjet.dev/ingress/internal/engine"
 )
 
-// proxied is the PROXY protocol in front of everything: the peer is the one that
+// proxied is the PROXY protocol (O07) in front of everything: the peer is the one that
 // the header names, for headers, trust and record alike, and without a header
 // there is no connection.
 var proxied = features{

@@ -68,7 +68,7 @@ func TestAppendAndRead(t *testing.T) {
 	}
 }
 
-// TestTornTail cuts the last line at every byte, and puts there what file systems
+// TestTornTail (S01) cuts the last line at every byte, and puts there what file systems
 // leave after a power cut. What is torn is dropped and cut off; what was whole before
 // stays, and the next line stands alone.
 func TestTornTail(t *testing.T) {
@@ -99,7 +99,7 @@ func TestTornTail(t *testing.T) {
 	}
 }
 
-// TestLineWithoutItsEnd: a last line that only lacks its newline is whole.
+// TestLineWithoutItsEnd (S01): a last line that only lacks its newline is whole.
 func TestLineWithoutItsEnd(t *testing.T) {
 	path, text := written(t)
 	write(t, path, text[:len(text)-1])
@@ -114,7 +114,7 @@ func TestLineWithoutItsEnd(t *testing.T) {
 	}
 }
 
-// TestLineInTheMiddle that cannot be read is named, and the file is left alone.
+// TestLineInTheMiddle (S01) that cannot be read is named, and the file is left alone.
 func TestLineInTheMiddle(t *testing.T) {
 	path, text := written(t)
 	for n, broken := range map[int]string{
