@@ -137,7 +137,8 @@ func (d *daemon) ask(method, path string, header http.Header, body io.Reader) (*
 //	offer NUMBER             with the table in text form, indented
 //	count HOST PATH SAMPLE…  counts on a route: own, canary, with 5xx behind a +
 //	stop                     ends the control loop
-//	METHOD PATH BODY         with header fields, indented
+//	METHOD PATH BODY         with header fields, indented; "digest of 41" in the
+//	                         body stands for that of generation 41
 func TestInterface(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -226,7 +227,23 @@ func (d *daemon) count(words []string) {
 	}
 }
 
-var digest = regexp.MustCompile(`"digest": "[0-9a-f]{16}"`)
+var (
+	digest   = regexp.MustCompile(`"digest": "[0-9a-f]{16}"`)
+	digestOf = regexp.MustCompile(`digest of (\d+)`)
+)
+
+// digests puts the digests of kept generations into a body.
+func (d *daemon) digests(body string) string {
+	return digestOf.ReplaceAllStringFunc(body, func(text string) string {
+		for _, g := range d.control.State().Kept {
+			if text == fmt.Sprintf("digest of %d", g.Number) {
+				return g.Table.Digest()
+			}
+		}
+		d.t.Fatalf("there is no %s", text)
+		return ""
+	})
+}
 
 func (d *daemon) exchange(method, rest string, fields []string) string {
 	path, body, _ := strings.Cut(rest, " ")
@@ -235,7 +252,7 @@ func (d *daemon) exchange(method, rest string, fields []string) string {
 		name, value, _ := strings.Cut(f, ": ")
 		header.Add(name, value)
 	}
-	res, text := d.ask(method, path, header, strings.NewReader(body))
+	res, text := d.ask(method, path, header, strings.NewReader(d.digests(body)))
 	out := fmt.Sprintf("%d %s\n", res.StatusCode, res.Header.Get("Content-Type"))
 	for _, name := range []string{"Allow", "WWW-Authenticate"} {
 		if v := res.Header.Get(name); v != "" {

@@ -127,6 +127,10 @@ type Mirror struct {
 // Rollback is the body of POST /admin/rollback.
 type Rollback struct {
 	Generation uint64 `json:"generation"`
+	// Digest is that of the generation that is meant, as GET /admin/generations had
+	// it: nothing is changed where the number stands for another one by now. "" = not
+	// compared.
+	Digest string `json:"digest,omitempty"`
 }
 
 // Pin is the answer of POST and DELETE /admin/rollback.
@@ -141,8 +145,11 @@ type Pin struct {
 type Failure struct {
 	// Error says what happened, in words that a user can act on.
 	Error string `json:"error"`
-	// Generation is the one that was asked for and is not kept (404).
+	// Generation is the one that was asked for and is not kept (404), or has another
+	// digest (409).
 	Generation *uint64 `json:"generation,omitempty"`
+	// Digest is the one that it has (409).
+	Digest string `json:"digest,omitempty"`
 	// Pinned is the one that holds the pin already (409).
 	Pinned *uint64 `json:"pinned,omitempty"`
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"ramjet.dev/ingress/internal/control"
@@ -15,7 +16,7 @@ import (
 // pin puts the generation that the body names back on the wire. What the body is
 // called does not matter: curl -d calls everything a form.
 func (a *api) pin(w http.ResponseWriter, r *http.Request) {
-	number, err := readRollback(r.Body)
+	asked, err := readRollback(r.Body)
 	var large *http.MaxBytesError
 	switch {
 	case errors.As(err, &large):
@@ -25,8 +26,31 @@ func (a *api) pin(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, Failure{Error: err.Error()})
 		return
 	}
-	state, err := a.controller.Pin(r.Context(), number)
+	if asked.Digest != "" && !a.meant(w, asked) {
+		return
+	}
+	state, err := a.controller.Pin(r.Context(), asked.Generation)
 	a.answer(w, state, err)
+}
+
+// meant reports whether the number of a rollback stands for the generation with its
+// digest; if not the answer is written. In one process a number never comes to stand for
+// another table, so that what was compared here is what is pinned after it.
+func (a *api) meant(w http.ResponseWriter, asked Rollback) bool {
+	kept := a.controller.State().Kept
+	i := slices.IndexFunc(kept, func(g generation.Generation) bool { return g.Number == asked.Generation })
+	if i < 0 {
+		a.answer(w, nil, &generation.NotKeptError{Number: asked.Generation})
+		return false
+	}
+	digest := kept[i].Table.Digest()
+	if digest != asked.Digest {
+		fail(w, http.StatusConflict, Failure{
+			Error:      fmt.Sprintf("generation %d has another digest, nothing was changed: GET %s lists what is kept", asked.Generation, PathGenerations),
+			Generation: &asked.Generation, Digest: digest,
+		})
+	}
+	return digest == asked.Digest
 }
 
 // release lets go of the pin, if there is one.
@@ -57,26 +81,30 @@ func (a *api) answer(w http.ResponseWriter, state *control.State, err error) {
 	}
 }
 
-// readRollback reads the body of a rollback. The keys are compared exactly and the
-// number must be spelled as one, because a brake that guesses is none.
-func readRollback(body io.Reader) (number uint64, err error) {
+// readRollback reads the body of a rollback. The keys are compared exactly, the number
+// must be spelled as one, and a digest that is none is refused, because a brake that
+// guesses is none.
+func readRollback(body io.Reader) (asked Rollback, err error) {
 	const want = `send {"generation":N}, with a number that GET ` + PathGenerations + ` lists`
 	dec := json.NewDecoder(body)
 	var keys map[string]json.RawMessage
 	if err := dec.Decode(&keys); err != nil {
-		return 0, bodyError(err, "the body is not a JSON object: "+want)
+		return asked, bodyError(err, "the body is not a JSON object: "+want)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return 0, bodyError(err, "there is something after the JSON object: "+want)
+		return asked, bodyError(err, "there is something after the JSON object: "+want)
 	}
 	text, ok := keys["generation"]
 	if !ok || string(text) == "null" {
-		return 0, errors.New("the generation is missing: " + want)
+		return asked, errors.New("the generation is missing: " + want)
 	}
-	if number, err = strconv.ParseUint(string(text), 10, 64); err != nil {
-		return 0, errors.New("the generation is not a whole number from 0 up: " + want)
+	if asked.Generation, err = strconv.ParseUint(string(text), 10, 64); err != nil {
+		return asked, errors.New("the generation is not a whole number from 0 up: " + want)
 	}
-	return number, nil
+	if text, ok := keys["digest"]; ok && (json.Unmarshal(text, &asked.Digest) != nil || asked.Digest == "") {
+		return asked, errors.New("the digest is not a text: send that of GET " + PathGenerations + ", or leave it out")
+	}
+	return asked, nil
 }
 
 // bodyError keeps the error of a body that is too large, and words all others.
