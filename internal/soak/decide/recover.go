@@ -8,7 +8,7 @@ type Record struct {
 	Port      int
 	Ready     bool   // it was seen ready
 	Stopping  bool   // it was asked to stop
-	StartedMS uint64 // 0 if it is not known: its time to become ready then begins now
+	StartedMS uint64 // 0 if it is not known
 	// Alive is set if it still runs.
 	Alive bool
 	// Reboot is set if the machine was started since: that it is gone is not its
@@ -25,14 +25,15 @@ type Found struct {
 }
 
 // Recover sorts the records by what the ledger knows. A process that runs is taken
-// over. One that died unwatched counts as an exit now, unless the ledger has it
+// over; if it was not seen ready, its time to become so begins now, since it may be
+// ready for long and nobody has asked it. One that died unwatched counts as an exit now, unless the ledger has it
 // already: when it died nobody can tell, so an open window takes it into its budget,
 // and a window that is over is closed first, as every late exit has it.
 func Recover(b Book, records []Record, nowMS uint64) Found {
 	var f Found
 	for _, r := range records {
 		p := Process{Line: r.Line, Version: r.Version, Port: r.Port, StartedMS: r.StartedMS}
-		if p.StartedMS == 0 {
+		if p.StartedMS == 0 || r.Alive && !r.Ready {
 			p.StartedMS = nowMS
 		}
 		asked := b.lineFor(r.Version)

@@ -204,7 +204,7 @@ func (s *supervisor) remove(r *running) {
 }
 
 // saveRecords writes down which processes there are. Without it a successor still
-// finds those that run, so a full disk stops nothing here.
+// finds those that run, so a full disk stops nothing here; the loop tries it again.
 func (s *supervisor) saveRecords() {
 	all := records{BootID: s.bootID, Processes: []record{}}
 	for _, line := range s.lines() {
@@ -218,8 +218,11 @@ func (s *supervisor) saveRecords() {
 		})
 	}
 	err := all.save(s.path(recordsName))
-	if err != nil && s.recordsError == nil {
-		s.Log.Error("processes are not written down; a successor finds them by their environment", "error", err)
+	switch {
+	case err != nil && s.recordsError == nil:
+		s.Log.Error("processes are not written down; a successor finds them by their environment, and it is tried again", "error", err, "every", writeAgain.String())
+	case err == nil && s.recordsError != nil:
+		s.Log.Info("processes are written down again")
 	}
 	s.recordsError = err
 }

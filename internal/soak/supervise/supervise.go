@@ -182,6 +182,12 @@ func (s *supervisor) loop(ctx context.Context) {
 		if s.writeError != nil {
 			s.endCandidate()
 		}
+		if s.recordsError != nil {
+			s.saveRecords()
+		}
+		if s.recordsError != nil {
+			wake = min(wake, writeAgain)
+		}
 		s.publish()
 		timer.Reset(wake)
 		select {
