@@ -68,6 +68,11 @@ func Run(t *testing.T, make New) {
 		}
 		all.Wait()
 	})
+	t.Run("resets", func(t *testing.T) {
+		for name, feature := range resets {
+			t.Run(name, func(t *testing.T) { feature(&T{t, make}) })
+		}
+	})
 	for subject, list := range subjects {
 		t.Run(subject, func(t *testing.T) {
 			t.Parallel()
