@@ -3,10 +3,12 @@
 //
 // Guarantees: asking for a change never waits; there is at most one change to be done for
 // each name, the newest; nothing is sent while the caller may not write; what failed for
-// a reason that may pass is tried again, later each time; what is forbidden is said once and
+// a reason that may pass is tried again, later each time, unless it was taken back
+// meanwhile; what is forbidden is said once and
 // tried each minute, behind all others, for an admission policy may refuse one object of
 // many; when several in a row are forbidden the next would be no different, and everything
-// waits that minute; a change that is written again and again, because somebody else undoes it
+// waits that minute; what was asked of an object that another of its name has followed is
+// left; a change that is written again and again, because somebody else undoes it
 // each time, has a budget of its own, and that it is used up is said; nothing goes on after
 // Run.
 //
@@ -18,7 +20,6 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
-	"strings"
 	"sync"
 	"time"
 
@@ -50,6 +51,9 @@ type Options[T any] struct {
 	Budget pace.Bucket
 	// Each is how often one and the same change may be written. The zero value is no bound.
 	Each pace.Bucket
+	// Same reports whether two changes under one name are the same to Each. nil = if they
+	// are deeply equal.
+	Same func(a, b T) bool
 	// Do carries one change out. Required.
 	Do func(ctx context.Context, name string, todo T) error
 	// May is asked before each request. nil = always.
@@ -65,7 +69,10 @@ type Queue[T any] struct {
 
 	mu        sync.Mutex
 	backlog   *backlog.Backlog[T]
+	doing     string                 // what is under way, or was last
+	dropped   bool                   // that was taken back
 	forbidden bool                   // said already
+	malformed bool                   // said already
 	row       int                    // how many in a row were forbidden
 	rests     time.Time              // until when nothing is tried
 	written   map[string]*written[T] // lately, by name
@@ -80,6 +87,9 @@ type written[T any] struct {
 
 // New returns an empty queue.
 func New[T any](o Options[T]) *Queue[T] {
+	if o.Same == nil {
+		o.Same = func(a, b T) bool { return reflect.DeepEqual(a, b) }
+	}
 	return &Queue[T]{options: o, news: make(chan struct{}, 1), backlog: backlog.New[T](), written: map[string]*written[T]{}}
 }
 
@@ -96,18 +106,21 @@ func (q *Queue[T]) Put(name string, todo T, rank uint64) {
 	}
 }
 
-// Drop takes back what was asked for under a name, unless it is under way.
+// Drop takes back what was asked for under a name. If it is under way it is not stopped,
+// but not tried again either.
 func (q *Queue[T]) Drop(name string) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.backlog.Drop(name)
+	q.dropped = q.dropped || q.doing == name
 }
 
-// Clear takes back everything that is not under way.
+// Clear takes back everything, like Drop.
 func (q *Queue[T]) Clear() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.backlog.Clear()
+	q.dropped = true
 }
 
 // Len is how many changes wait.
@@ -148,6 +161,7 @@ func (q *Queue[T]) take(now time.Time) (taken backlog.Taken[T], wait time.Durati
 	}
 	if taken, wait, ok = q.backlog.Take(now); ok {
 		q.options.Budget.Take(now)
+		q.doing, q.dropped = taken.Name, false
 	}
 	return taken, wait, ok
 }
@@ -164,7 +178,7 @@ func (q *Queue[T]) wrote(name string, todo T, now time.Time) {
 		maps.DeleteFunc(q.written, func(_ string, w *written[T]) bool { return w.each.Full(now) })
 	}
 	w := q.written[name]
-	if w == nil || !reflect.DeepEqual(w.last, todo) {
+	if w == nil || !q.options.Same(w.last, todo) {
 		w = &written[T]{last: todo, each: q.options.Each}
 		q.written[name] = w
 	}
@@ -174,7 +188,7 @@ func (q *Queue[T]) wrote(name string, todo T, now time.Time) {
 // hold makes a change wait that was written too often.
 func (q *Queue[T]) hold(name string, todo T, now time.Time) {
 	w := q.written[name]
-	if w == nil || !reflect.DeepEqual(w.last, todo) {
+	if w == nil || !q.options.Same(w.last, todo) {
 		return
 	}
 	wait := w.each.Wait(now)
@@ -219,12 +233,14 @@ func (q *Queue[T]) do(ctx context.Context, t backlog.Taken[T]) {
 		q.wrote(t.Name, t.Todo, time.Now())
 	case ctx.Err() != nil:
 		q.giveBack(t) // whoever writes next decides anew
-	case apierrors.IsForbidden(err), apierrors.IsInvalid(err):
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err) && !recreated(err):
 		// A ValidatingAdmissionPolicy that names no reason refuses as what is invalid.
 		q.handleForbidden(t, err)
 	case passes(err):
 		q.options.Log.Debug("could not write "+q.options.What+", will try again", "error", oneLine(err), "tries", t.Tries()+1)
 		q.giveBack(t)
+	case apierrors.IsBadRequest(err):
+		q.handleMalformed(err)
 	default:
 		// The object is gone or has changed, and then news of that is on its way.
 		q.options.Log.Debug("could not write "+q.options.What, "error", oneLine(err))
@@ -236,37 +252,7 @@ func (q *Queue[T]) giveBack(t backlog.Taken[T]) {
 	wait := min(firstRetry<<min(t.Tries(), 10), mostRetry)
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.backlog.Return(t, time.Now().Add(wait))
-}
-
-// handleForbidden puts a change behind all others, and says once in the life of the process
-// what is not allowed.
-func (q *Queue[T]) handleForbidden(t backlog.Taken[T], err error) {
-	again := time.Now().Add(forbiddenRest)
-	q.mu.Lock()
-	said := q.forbidden
-	q.forbidden = true
-	q.backlog.Demote(t, again)
-	if q.row++; q.row >= forbiddenRow {
-		q.row, q.rests = 0, again
-	}
-	q.mu.Unlock()
-	if !said {
-		q.options.Log.Warn("not allowed to write "+q.options.What+": trying again each minute", "error", oneLine(err))
+	if !q.dropped {
+		q.backlog.Return(t, time.Now().Add(wait))
 	}
 }
-
-// passes reports whether a request may succeed later without anybody changing it.
-func passes(err error) bool {
-	reason := apierrors.ReasonForError(err)
-	switch {
-	case reason == "": // no answer of the API server
-		return true
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err), apierrors.IsBadRequest(err), apierrors.IsAlreadyExists(err):
-		return false
-	}
-	return true
-}
-
-// oneLine is the text of an error, without the line breaks that a server could have sent.
-func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }

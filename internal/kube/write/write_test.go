@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"ramjet.dev/ingress/internal/kube/pace"
 	"ramjet.dev/ingress/internal/kube/write"
@@ -28,6 +29,10 @@ var (
 	conflict  = apierrors.NewConflict(what, "a", errors.New("another uid"))
 	invalid   = apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "a", nil)
 	busy      = apierrors.NewServiceUnavailable("etcd")
+	malformed = apierrors.NewBadRequest("what is that")
+	recreated = apierrors.NewInvalid(schema.GroupKind{Kind: "Ingress"}, "a", field.ErrorList{
+		field.Invalid(field.NewPath("metadata", "uid"), "1", "field is immutable"),
+	})
 )
 
 // server is what the writes of a test meet. It notes each with the time since the begin.
@@ -101,6 +106,84 @@ func TestFailures(t *testing.T) {
 		s.expect(t, "a=1@0s", "b=2@0s", "c=3@0s", "a=1@1s", "a=1@3s")
 		if q.Len() != 0 {
 			t.Errorf("%d are left", q.Len())
+		}
+	})
+}
+
+// TestDroppedUnderWay: what is taken back while it is under way is not tried again, whatever
+// came of it, and what is asked for after that is.
+func TestDroppedUnderWay(t *testing.T) {
+	for reason, refusal := range map[string]error{"fails": busy, "is forbidden": forbidden} {
+		for after, back := range map[string]func(*write.Queue[int]){
+			"Drop":  func(q *write.Queue[int]) { q.Drop("a") },
+			"Clear": func(q *write.Queue[int]) { q.Clear() },
+		} {
+			t.Run(reason+" after "+after, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					var got []string
+					var q *write.Queue[int]
+					q = write.New(write.Options[int]{
+						What: "things", Budget: pace.Bucket{Burst: 3, Every: time.Second}, Log: slog.New(slog.DiscardHandler),
+						Do: func(_ context.Context, name string, todo int) error {
+							got = append(got, fmt.Sprintf("%s=%d", name, todo))
+							switch todo {
+							case 1:
+								back(q)
+								return refusal
+							case 2:
+								back(q)
+								q.Put(name, 3, 0)
+								return refusal
+							}
+							return nil
+						},
+					})
+					q.Put("a", 1, 0)
+					runFor(t, q, 10*time.Minute)
+					q.Put("a", 2, 0)
+					runFor(t, q, 10*time.Minute)
+					if want := []string{"a=1", "a=2", "a=3"}; !slices.Equal(got, want) || q.Len() != 0 {
+						t.Errorf("%v, want %v; %d left", got, want, q.Len())
+					}
+				})
+			})
+		}
+	}
+}
+
+// TestRecreated: what was asked of objects that others have followed is left. It is nothing
+// that a right could help with, and nothing waits for it.
+func TestRecreated(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := server{answers: map[string][]error{}}
+		q := s.queue(nil, &log)
+		for i := range 11 {
+			name := fmt.Sprintf("gone-%02d", i)
+			s.answers[name] = []error{recreated}
+			q.Put(name, i, 1)
+		}
+		q.Put("there", 1, 0)
+		runFor(t, q, 10*time.Second)
+		if len(s.got) != 12 || q.Len() != 0 || log.Len() > 0 {
+			t.Errorf("%v, %d left\n%s", s.got, q.Len(), log.String())
+		}
+	})
+}
+
+// TestMalformed: what the API server does not understand is not tried again, and that is said
+// once.
+func TestMalformed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var log bytes.Buffer
+		s := server{answers: map[string][]error{"a": {malformed}, "b": {malformed}}}
+		q := s.queue(nil, &log)
+		q.Put("a", 1, 0)
+		q.Put("b", 2, 0)
+		runFor(t, q, 10*time.Minute)
+		s.expect(t, "a=1@0s", "b=2@0s")
+		if n := strings.Count(log.String(), "level=WARN"); n != 1 || !strings.Contains(log.String(), "could not write things") {
+			t.Errorf("said %d times:\n%s", n, log.String())
 		}
 	})
 }
@@ -215,6 +298,29 @@ func TestContested(t *testing.T) {
 		runFor(t, q, time.Second)
 		if len(got) != 6+1 {
 			t.Errorf("%v", got)
+		}
+	})
+}
+
+// TestContestedVersions: what is written again is the same change to Each if Same says so,
+// although it is written over another version.
+func TestContestedVersions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		writes := 0
+		var q *write.Queue[int]
+		q = write.New(write.Options[int]{
+			What: "things", Budget: pace.Bucket{Burst: 100, Every: time.Second}, Each: pace.Bucket{Burst: 5, Every: time.Minute},
+			Same: func(int, int) bool { return true }, Log: slog.New(slog.DiscardHandler),
+			Do: func(_ context.Context, name string, version int) error {
+				writes++
+				q.Put(name, version+1, 9)
+				return nil
+			},
+		})
+		q.Put("a", 1, 9)
+		runFor(t, q, time.Second)
+		if writes != 6 {
+			t.Errorf("%d writes at once", writes)
 		}
 	})
 }
