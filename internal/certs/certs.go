@@ -11,7 +11,8 @@
 // Guarantees: a pair that cannot be used is left out and described by a Problem
 // with a fixed reason word, and never affects another pair; an expired pair is
 // used, because a client that looks away is better served than nobody; a chain
-// is sent in the order in which it was given; nothing of a key can be printed.
+// is sent in the order in which it was given, and only if each link of it is a
+// certificate; nothing of a key can be printed.
 //
 // The package never knows host names (which name uses which certificate is the
 // route table's business), files, Secrets as API objects, clocks or loggers.

@@ -62,28 +62,39 @@ func keyCurve(der []byte) (curve asn1.RawValue, ec bool) {
 	return curve, err == nil
 }
 
-// certCurve is the curve of the subject's key of a certificate (RFC 5280, section
-// 4.1), false where that is not an EC key.
-func certCurve(der []byte) (curve asn1.RawValue, ec bool) {
-	var cert struct {
-		TBS struct {
-			Version    int `asn1:"optional,explicit,default:0,tag:0"`
-			Serial     asn1.RawValue
-			Signature  asn1.RawValue
-			Issuer     asn1.RawValue
-			Validity   asn1.RawValue
-			Subject    asn1.RawValue
-			SubjectKey struct {
-				Algorithm algorithm
-				Key       asn1.BitString
-			}
-		} // what follows in the SEQUENCE is ignored
-		Signature algorithm
-		Value     asn1.BitString
+// certificate is the part of a Certificate (RFC 5280, section 4.1) that is looked at where
+// the parser refuses the whole.
+type certificate struct {
+	TBS struct {
+		Version    int `asn1:"optional,explicit,default:0,tag:0"`
+		Serial     asn1.RawValue
+		Signature  asn1.RawValue
+		Issuer     asn1.RawValue
+		Validity   asn1.RawValue
+		Subject    asn1.RawValue
+		SubjectKey struct {
+			Algorithm algorithm
+			Key       asn1.BitString
+		}
+	} // what follows in the SEQUENCE is ignored
+	Signature algorithm
+	Value     asn1.BitString
+}
+
+// readCertificate is false, and the certificate empty, for what is none or has something
+// after its end.
+func readCertificate(der []byte) (certificate, bool) {
+	var c certificate
+	if rest, err := asn1.Unmarshal(der, &c); err != nil || len(rest) > 0 {
+		return certificate{}, false
 	}
-	_, err := asn1.Unmarshal(der, &cert)
-	key := cert.TBS.SubjectKey.Algorithm
-	return key.Parameters, err == nil && key.ID.Equal(ecPublicKey)
+	return c, true
+}
+
+// curve is the curve of the subject's key, false where that is not an EC key.
+func (c *certificate) curve() (curve asn1.RawValue, ec bool) {
+	key := c.TBS.SubjectKey.Algorithm
+	return key.Parameters, key.ID.Equal(ecPublicKey)
 }
 
 func isSequence(v asn1.RawValue) bool {

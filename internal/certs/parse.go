@@ -69,7 +69,8 @@ func checkBlocks(certs, keys blocks) *fault {
 
 // leafFault explains a first certificate that does not parse.
 func leafFault(der []byte, err error) *fault {
-	curve, ec := certCurve(der)
+	c, _ := readCertificate(der)
+	curve, ec := c.curve()
 	switch {
 	case ec && isSequence(curve):
 		return faultf(ReasonExplicitCurve,

@@ -26,6 +26,7 @@ type Set struct {
 // is none. Failures are kept too, so that a broken pair that nobody repairs is
 // not parsed again by every rebuild.
 type entry struct {
+	id              route.CertID
 	namespace, name string
 	cert            *tls.Certificate // nil where problem is set
 	problem         *Problem
@@ -93,6 +94,7 @@ func (each Each) Build(want []Material, kept ...*Set) (s *Set, parsed int, probl
 	}
 	entries := make([]entry, len(ids))
 	each(len(ids), func(i int) { entries[i] = newEntry(ids[i], unknown[i]) })
+	each.checkLinks(entries)
 	for i, id := range ids {
 		s.entries[id] = entries[i]
 	}
@@ -126,17 +128,18 @@ func find(id route.CertID, kept []*Set) (entry, bool) {
 }
 
 func newEntry(id route.CertID, m Material) entry {
-	e := entry{namespace: m.Namespace, name: m.Name}
 	cert, fault := parsePair(m.Cert, m.Key)
+	e := entry{id: id, namespace: m.Namespace, name: m.Name, cert: cert}
 	if fault != nil {
-		e.problem = &Problem{
-			ID: id, Namespace: m.Namespace, Name: m.Name,
-			Reason: fault.reason, Message: fault.message,
-		}
-		return e
+		e.fail(fault)
 	}
-	e.cert = cert
 	return e
+}
+
+// fail makes a problem of the entry.
+func (e *entry) fail(f *fault) {
+	e.cert = nil
+	e.problem = &Problem{ID: e.id, Namespace: e.namespace, Name: e.name, Reason: f.reason, Message: f.message}
 }
 
 func compareProblems(a, b Problem) int {
