@@ -179,10 +179,11 @@ func (c *Client) decode(path string, body []byte, into any, version *int) error 
 	return nil
 }
 
-// Pin puts a kept generation back on the wire and holds it there. The error is an
-// *Error.
-func (c *Client) Pin(ctx context.Context, generation uint64) (admin.Pin, error) {
-	body, err := json.Marshal(admin.Rollback{Generation: generation})
+// Pin puts a kept generation back on the wire and holds it there. A digest is sent along,
+// so that a daemon where the number stands for another generation refuses; "" = none.
+// The error is an *Error.
+func (c *Client) Pin(ctx context.Context, generation uint64, digest string) (admin.Pin, error) {
+	body, err := json.Marshal(admin.Rollback{Generation: generation, Digest: digest})
 	if err != nil {
 		return admin.Pin{}, c.failed(admin.PathRollback, err)
 	}

@@ -164,7 +164,7 @@ func TestWhoRefuses(t *testing.T) {
 
 // An answer to a pin that is no end of words is an error that tells the bound.
 func TestBoundOfPin(t *testing.T) {
-	_, err := daemon{admin.PathRollback: say(strings.Repeat(" ", 1<<20))}.start(t, "").Pin(t.Context(), 41)
+	_, err := daemon{admin.PathRollback: say(strings.Repeat(" ", 1<<20))}.start(t, "").Pin(t.Context(), 41, "")
 	if err == nil || !strings.Contains(err.Error(), "the answer is larger than 64 KiB") {
 		t.Errorf("%v", err)
 	}
@@ -221,21 +221,21 @@ func TestToken(t *testing.T) {
 	if _, err := c.Read(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if p, err := c.Pin(t.Context(), 41); err != nil || p.Serving != 41 || p.Pinned == nil || *p.Pinned != 41 {
+	if p, err := c.Pin(t.Context(), 41, "0123456789abcdef"); err != nil || p.Serving != 41 || p.Pinned == nil || *p.Pinned != 41 {
 		t.Errorf("%+v %v", p, err)
 	}
 	if p, err := c.Release(t.Context()); err != nil || p.Serving != 42 || p.Pinned != nil {
 		t.Errorf("%+v %v", p, err)
 	}
-	if _, err := c.Pin(t.Context(), 40); err == nil || !strings.Contains(err.Error(), "307") {
+	if _, err := c.Pin(t.Context(), 40, ""); err == nil || !strings.Contains(err.Error(), "307") {
 		t.Errorf("%v", err)
 	}
 	var e *adminclient.Error
-	if _, err := c.Release(t.Context()); !errors.As(err, &e) || e.Status != 401 || e.Reason != "401 Unauthorized: this needs the admin token" {
+	if _, err := c.Release(t.Context()); !errors.As(err, &e) || e.Status != 401 || e.Reason != "401 Unauthorized: this needs the admin token" || e.Said.Error != "this needs the admin token" {
 		t.Errorf("%v", err)
 	}
 	want := []string{
-		`POST /admin/rollback Bearer open sesame {"generation":41}`, "DELETE /admin/rollback Bearer open sesame",
+		`POST /admin/rollback Bearer open sesame {"generation":41,"digest":"0123456789abcdef"}`, "DELETE /admin/rollback Bearer open sesame",
 		`POST /admin/rollback Bearer open sesame {"generation":40}`, "DELETE /admin/rollback Bearer open sesame",
 	}
 	if fmt.Sprint(seen) != fmt.Sprint(want) {

@@ -26,6 +26,8 @@ type Error struct {
 	// Told is set when the daemon itself said why, in the words of the interface; a
 	// proxy on the way does not.
 	Told bool
+	// Said is what it said, zero without Told.
+	Said admin.Failure
 	// Reason is in words, without target and path.
 	Reason string
 }
@@ -84,8 +86,10 @@ func (c *Client) refused(path string, response *http.Response) error {
 	body, _ := io.ReadAll(io.LimitReader(response.Body, maxPin)) // what came is all there is to tell
 	var said admin.Failure
 	told := json.Unmarshal(body, &said) == nil && said.Error != ""
-	if told {
+	if !told {
+		said = admin.Failure{}
+	} else {
 		reason += ": " + short(said.Error)
 	}
-	return &Error{Target: c.options.Target, Path: path, Status: response.StatusCode, Told: told, Reason: reason}
+	return &Error{Target: c.options.Target, Path: path, Status: response.StatusCode, Told: told, Said: said, Reason: reason}
 }

@@ -20,7 +20,7 @@ func (still) Target() adminclient.Target { return adminclient.Target{Name: "127.
 
 func (still) Read(context.Context) (*adminclient.Reading, error) { return nil, context.Canceled }
 
-func (still) Pin(context.Context, uint64) (admin.Pin, error) { return admin.Pin{}, nil }
+func (still) Pin(context.Context, uint64, string) (admin.Pin, error) { return admin.Pin{}, nil }
 
 func (still) Release(context.Context) (admin.Pin, error) { return admin.Pin{}, nil }
 

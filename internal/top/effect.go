@@ -61,7 +61,7 @@ func (m *Model) carryOut(q question) tea.Cmd {
 		if q.release {
 			done.pin, done.err = source.Release(m.ctx)
 		} else {
-			done.pin, done.err = source.Pin(m.ctx, q.generation)
+			done.pin, done.err = source.Pin(m.ctx, q.generation, q.digest)
 		}
 		if m.ctx.Err() != nil {
 			return nil

@@ -30,7 +30,7 @@ import (
 type Source interface {
 	Target() adminclient.Target
 	Read(ctx context.Context) (*adminclient.Reading, error)
-	Pin(ctx context.Context, generation uint64) (admin.Pin, error)
+	Pin(ctx context.Context, generation uint64, digest string) (admin.Pin, error)
 	Release(ctx context.Context) (admin.Pin, error)
 }
 

@@ -3,6 +3,7 @@ package top_test
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"testing"
@@ -21,18 +22,24 @@ import (
 // numbered 1 to 3.
 type real struct {
 	*control.Control
-	url string
+	handler http.Handler
+	url     string
+	host    string // of its routes, with a number behind it
 }
 
 const realToken = "open sesame"
 
-func startReal(t *testing.T) *real {
+func startReal(t *testing.T) *real { return startRealOf(t, "g") }
+
+// startRealOf is startReal with routes of other hosts.
+func startRealOf(t *testing.T, host string) *real {
 	t.Helper()
 	c := control.New(control.Options{History: generation.NewHistory(10), Live: &generation.Live{}, Now: func() time.Time { return epoch.Add(-time.Hour) }})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Run(ctx) }()
-	server := httptest.NewServer(admin.NewHandler(admin.Options{Controller: c, Metrics: &engine.Metrics{}, Token: realToken, Version: "test"}))
+	handler := admin.NewHandler(admin.Options{Controller: c, Metrics: &engine.Metrics{}, Token: realToken, Version: "test"})
+	server := httptest.NewServer(handler)
 	t.Cleanup(func() {
 		server.Close()
 		cancel()
@@ -40,7 +47,7 @@ func startReal(t *testing.T) *real {
 			t.Errorf("the control loop ended with: %v", err)
 		}
 	})
-	r := &real{Control: c, url: server.URL}
+	r := &real{Control: c, handler: handler, url: server.URL, host: host}
 	for n := uint64(1); n <= 3; n++ {
 		r.apply(t, n)
 	}
@@ -52,7 +59,7 @@ func (r *real) apply(t *testing.T, number uint64) {
 	t.Helper()
 	spec := route.Spec{Backends: []route.BackendSpec{{Name: "web", Endpoints: []route.EndpointSpec{{Address: "127.0.0.1:9001", Weight: 1}}}}}
 	for i := range number {
-		spec.Routes = append(spec.Routes, route.RouteSpec{Host: fmt.Sprintf("g%d.test", i+1), Path: "/", PathType: route.Prefix, Backend: "web", Owner: "test"})
+		spec.Routes = append(spec.Routes, route.RouteSpec{Host: fmt.Sprintf("%s%d.test", r.host, i+1), Path: "/", PathType: route.Prefix, Backend: "web", Owner: "test"})
 	}
 	table, diagnostics := route.Compile(spec)
 	if len(diagnostics) > 0 {

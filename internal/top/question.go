@@ -12,11 +12,14 @@ import (
 	"ramjet.dev/ingress/internal/top/tally"
 )
 
-// question is what is done after a y.
+// question is what is done after a y. Numbers of generations begin again with the
+// process, and others pin too: the digest tells whether a number still stands for what
+// was asked about.
 type question struct {
 	replica    int
 	release    bool
-	generation uint64 // to pin
+	generation uint64 // to pin, or the pinned one
+	digest     string // of it; "" = the daemon does not say
 	words      string
 }
 
@@ -49,7 +52,7 @@ func (m *Model) askPin() {
 		m.notice = notice{refusedReadOnly, true}
 	case s != nil:
 		m.asking = &question{
-			replica: s.Replica, generation: s.Generation.Generation,
+			replica: s.Replica, generation: s.Generation.Generation, digest: s.Digest,
 			words: fmt.Sprintf("Pin generation %d%s, applied %s ago?", s.Generation.Generation, m.on(s.Replica), tally.Age(s.Age)),
 		}
 	}
@@ -62,13 +65,15 @@ func (m *Model) askRelease() {
 	case m.options.ReadOnly:
 		m.notice = notice{refusedReadOnly, true}
 	case s != nil:
-		pin, pinned := m.fleet.Replicas[s.Replica].Pin(m.now)
+		r := m.fleet.Replicas[s.Replica]
+		pin, pinned := r.Pin(m.now)
 		if !pinned {
 			m.notice = notice{"No pin is held" + m.on(s.Replica), false}
 			return
 		}
+		digest, _ := r.Digest(pin.Generation)
 		m.asking = &question{
-			replica: s.Replica, release: true,
+			replica: s.Replica, release: true, generation: pin.Generation, digest: digest,
 			words: fmt.Sprintf("Release generation %d%s and publish the newest?", pin.Generation, m.on(s.Replica)),
 		}
 	}
@@ -82,12 +87,37 @@ func (m *Model) on(replica int) string {
 	return " on " + m.fleet.Replicas[replica].Name
 }
 
+// moved says what became of the subject of a question by the newest answer of the
+// daemon, "" if it is what it was. A y is for what was asked about and for nothing else.
+func (m *Model) moved(q question) string {
+	r, on := m.fleet.Replicas[q.replica], m.on(q.replica)
+	if q.release {
+		switch pin, pinned := r.Pin(m.now); {
+		case !pinned:
+			return "No pin is held any longer" + on + ", nothing was changed"
+		case pin.Generation != q.generation:
+			return fmt.Sprintf("The pin%s is on generation %d by now, nothing was changed", on, pin.Generation)
+		}
+	}
+	switch digest, kept := r.Digest(q.generation); {
+	case !kept && !q.release:
+		return fmt.Sprintf("Generation %d%s is not kept any longer, nothing was changed", q.generation, on)
+	case digest != q.digest:
+		return fmt.Sprintf("Generation %d%s is another one by now, nothing was changed", q.generation, on)
+	}
+	return ""
+}
+
 // answerQuestion takes y for yes and all other keys for no.
 func (m *Model) answerQuestion(msg tea.KeyPressMsg) tea.Cmd {
 	q := *m.asking
 	m.asking = nil
 	if msg.String() != "y" {
 		m.notice = notice{"Cancelled: nothing was changed", false}
+		return nil
+	}
+	if why := m.moved(q); why != "" {
+		m.notice = notice{why, true}
 		return nil
 	}
 	m.underway++
@@ -123,6 +153,8 @@ func (m *Model) outcome(d doneMsg) notice {
 		return notice{"401" + on + ": it wants a token, nothing was changed: start with --token-file PATH", true}
 	case e.Status == http.StatusUnauthorized:
 		return notice{fmt.Sprintf("401%s: wrong token, nothing was changed: correct it and start again (%s)", on, plain.Clean(m.options.TokenFile)), true}
+	case e.Status == http.StatusConflict && e.Said.Digest != "":
+		return notice{fmt.Sprintf("409%s: generation %d is another one by now, nothing was changed", on, d.generation), true}
 	case e.Status == http.StatusConflict:
 		return notice{"409" + on + ": a pin is held already, nothing was changed: release it first (u)", true}
 	case e.Status == http.StatusNotFound && !d.release:

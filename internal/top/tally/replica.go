@@ -178,6 +178,20 @@ func (r *Replica) Pin(now Moment) (Pin, bool) {
 	return p, true
 }
 
+// Digest is that of a generation in the newest answer, false if it is not kept any
+// longer.
+func (r *Replica) Digest(generation uint64) (digest string, kept bool) {
+	if !r.Known() {
+		return "", false
+	}
+	for i := range r.reading.Generations.Generations {
+		if g := &r.reading.Generations.Generations[i]; g.Generation == generation {
+			return g.Digest, true
+		}
+	}
+	return "", false
+}
+
 // age is how long something is ago that happened by the clock of the daemon.
 func (r *Replica) age(now Moment, at time.Time) time.Duration {
 	clock := r.reading.Date
