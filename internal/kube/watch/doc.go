@@ -5,7 +5,8 @@
 // changed that compiling reads, or something that those who write status read.
 //
 // Guarantees: nothing is said before all kinds were read completely once, but for
-// Secrets, if reading them is forbidden for good: plain HTTP needs none. Once read,
+// Secrets, if reading them is forbidden for good, and still so after all else was read:
+// plain HTTP needs none. Who is refused asks again as soon as any kind is allowed. Once read,
 // an object goes away only because the API server said so: while it cannot be reached,
 // everything stays as it was. After an outage everything is read anew, so that a
 // server that lost its memory is believed too. An object that did not change keeps its

@@ -21,12 +21,19 @@ type Condition struct {
 	Since time.Time
 
 	failure failure
-	err     error // why it is not up; nil = it was not asked yet
+	err     error     // why it is not up; nil = it was not asked yet
+	last    time.Time // of err
 }
 
-// forbidden reports whether the kind may not be read, and not just for a moment.
-func (c Condition) forbidden(now time.Time) bool {
-	return !c.Up && c.failure == failureForbidden && now.Sub(c.Since) >= patience
+// forbidden reports whether the kind may not be read, and not just for a moment: it was
+// refused for as long as that takes to believe, all of it since the rest was read. When
+// rights come late they come for all kinds, and some of them ask before others.
+func (c Condition) forbidden(read time.Time) bool {
+	since := c.Since
+	if since.Before(read) {
+		since = read
+	}
+	return !c.Up && c.failure == failureForbidden && c.last.Sub(since) >= patience
 }
 
 // health is what a source knows about its server. It is safe for concurrent use.
@@ -35,18 +42,21 @@ type health struct {
 	now      func() time.Time
 	// changed is called when there is something new to say, with no lock held.
 	changed func()
+	// allowed is rung when what was refused is allowed: other kinds that are refused may be
+	// allowed too.
+	allowed *bell
 
 	mu sync.Mutex
 	c  Condition
 }
 
 func newHealth(resource string, now func() time.Time, changed func()) *health {
-	return &health{resource: resource, now: now, changed: changed, c: Condition{Resource: resource, Since: now()}}
+	return &health{resource: resource, now: now, changed: changed, allowed: new(bell), c: Condition{Resource: resource, Since: now()}}
 }
 
 func (h *health) succeeded() {
 	h.mu.Lock()
-	news := !h.c.Up
+	news, refused := !h.c.Up, h.c.failure == failureForbidden
 	if news {
 		h.c = Condition{Resource: h.resource, Up: true, Since: h.now()}
 	}
@@ -54,14 +64,18 @@ func (h *health) succeeded() {
 	if news {
 		h.changed()
 	}
+	if news && refused {
+		h.allowed.ring()
+	}
 }
 
 func (h *health) failed(f failure, err error) {
 	h.mu.Lock()
+	now := h.now()
 	if h.c.Up || h.c.failure != f {
-		h.c.Since = h.now()
+		h.c.Since = now
 	}
-	h.c.Up, h.c.failure, h.c.err = false, f, err
+	h.c.Up, h.c.failure, h.c.err, h.c.last = false, f, err, now
 	h.mu.Unlock()
 	h.changed()
 }

@@ -98,7 +98,9 @@ var errNoAnswer = errors.New("the connection failed or timed out")
 // patiently makes a call until it succeeds, or fails in a way that the reflector knows
 // how to go on from. outage reports whether the API server could not be reached first.
 func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (result T, outage bool, err error) {
-	for wait := firstRetry; ; wait *= 2 {
+	var last failure
+	for tries := 0; ; tries++ {
+		allowed := h.allowed.listen() // before the call, which may be refused a moment too soon
 		result, err = call()
 		if err == nil {
 			h.succeeded()
@@ -110,25 +112,50 @@ func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (r
 		}
 		h.failed(kind, err)
 		outage = outage || kind == failureUnreachable
-		if kind == failureUnreachable {
-			wait = min(wait, mostRetry)
+		if kind != last {
+			tries, last = 0, kind
 		}
-		wait = min(wait, mostRefused)
-		if !sleep(ctx, wait) {
+		if kind != failureForbidden {
+			allowed = nil
+		}
+		switch sleep(ctx, pause(kind, tries), allowed) {
+		case ended:
 			return result, outage, ctx.Err()
+		case woken:
+			tries = -1 // rights are being given: as at the beginning
 		}
 	}
 }
 
-// sleep waits for about d. It is false if ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
+// pause is how long to wait after a failure that came after so many others of its kind.
+func pause(kind failure, tries int) time.Duration {
+	most := mostRefused
+	if kind == failureUnreachable {
+		most = mostRetry
+	}
+	return min(firstRetry<<min(tries, 10), most)
+}
+
+// waking says why a sleep is over.
+type waking uint8
+
+const (
+	rested waking = iota // it was long enough
+	woken
+	ended // ctx has ended
+)
+
+// sleep waits for about d, or until wake is closed.
+func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) waking {
 	t := time.NewTimer(d + rand.N(d/4+1)) // replicas that lost a server together do not come back as one
 	defer t.Stop()
 	select {
 	case <-t.C:
-		return true
+		return rested
+	case <-wake:
+		return woken
 	case <-ctx.Done():
-		return false
+		return ended
 	}
 }
 

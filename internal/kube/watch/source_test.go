@@ -102,29 +102,42 @@ func TestPatiently(t *testing.T) {
 // TestConditions: how it stands with a kind follows what its requests meet.
 func TestConditions(t *testing.T) {
 	now := time.Unix(1000, 0)
+	read := now // what is required
 	news := 0
 	h := newHealth("secrets", func() time.Time { return now }, func() { news++ })
-	c := h.condition(false)
-	if c.Up || c.err != nil || c.forbidden(now) {
+	refuse := func(after time.Duration) {
+		now = now.Add(after)
+		h.failed(failureForbidden, errForbidden)
+	}
+	if c := h.condition(false); c.Up || c.err != nil || c.forbidden(read) {
 		t.Errorf("at first: %+v", c)
 	}
-	h.failed(failureForbidden, errForbidden)
-	now = now.Add(patience - time.Second)
-	h.failed(failureForbidden, errForbidden)
-	if h.condition(false).forbidden(now) {
+	refuse(0)
+	refuse(patience - time.Second)
+	now = now.Add(time.Minute) // it was not asked for
+	if h.condition(false).forbidden(read) {
 		t.Error("a moment's refusal is believed")
 	}
-	now = now.Add(time.Second)
-	if !h.condition(false).forbidden(now) {
+	refuse(0)
+	if !h.condition(false).forbidden(read) {
 		t.Error("a lasting refusal is not believed")
 	}
+	read = now
+	refuse(patience - time.Second)
+	if h.condition(false).forbidden(read) {
+		t.Error("a refusal from before the rest was read is believed")
+	}
+	refuse(time.Second)
+	if !h.condition(false).forbidden(read) {
+		t.Error("a refusal that lasts since the rest was read is not believed")
+	}
 	h.failed(failureUnreachable, errRefused)
-	if h.condition(false).forbidden(now) {
+	if h.condition(false).forbidden(read) {
 		t.Error("an outage counts as a refusal")
 	}
 	h.succeeded()
 	h.succeeded()
-	if c := h.condition(true); !c.Up || !c.Synced || !c.Since.Equal(now) || news != 4 {
+	if c := h.condition(true); !c.Up || !c.Synced || !c.Since.Equal(now) || news != 7 {
 		t.Errorf("%+v after %d changes", c, news)
 	}
 }

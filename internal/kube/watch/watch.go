@@ -65,7 +65,9 @@ type Watch struct {
 	publish   types.NamespacedName
 
 	kinds   []kind
-	open    atomic.Bool // everything was read once
+	read    atomic.Pointer[time.Time] // when what is required had been read
+	open    atomic.Bool               // everything was read once
+	allowed bell                      // rights have come, or are waited for
 	changes chan struct{}
 	touched chan struct{}
 	healthy chan struct{} // a signal that a condition changed
@@ -116,6 +118,7 @@ type object interface {
 func add[T object](w *Watch, c cache.Getter, resource, namespace string, selector fields.Selector, required bool, example T, slim func(T) T, compare func(T, T) effect) *store[T] {
 	s := &store[T]{slim: slim, compare: compare, changed: w.changed, objects: map[types.NamespacedName]T{}}
 	h := newHealth(resource, w.now, func() { signal(w.healthy) })
+	h.allowed = &w.allowed
 	path := resource
 	if path == publishedService {
 		path = services
@@ -153,6 +156,7 @@ func (w *Watch) Complete() bool { return w.open.Load() }
 // Snapshot is everything as it is now, in no order. The slices are the caller's, the
 // objects are shared and must not be changed.
 func (w *Watch) Snapshot() translate.Snapshot {
+	unread := !w.secrets.complete() // before the list, which may be complete after it
 	return translate.Snapshot{
 		Ingresses: w.ingresses.list(),
 		Classes:   w.classes.list(),
@@ -160,7 +164,7 @@ func (w *Watch) Snapshot() translate.Snapshot {
 		Slices:    w.slices.list(),
 		Secrets:   w.secrets.list(),
 
-		SecretsUnread: !w.secrets.complete(),
+		SecretsUnread: unread,
 	}
 }
 
@@ -204,9 +208,16 @@ func (w *Watch) changed(e effect) {
 // openGate lets changes through once everything is there. What is not required is waited
 // for too, unless it is refused for good.
 func (w *Watch) openGate() {
-	now := w.now()
 	for _, k := range w.kinds {
-		if !k.complete() && (k.required || !k.health.condition(false).forbidden(now)) {
+		if k.required && !k.complete() {
+			return
+		}
+	}
+	if now := w.now(); w.read.CompareAndSwap(nil, &now) {
+		w.allowed.ring() // nothing but what is refused is waited for now
+	}
+	for _, k := range w.kinds {
+		if !k.complete() && !k.health.condition(false).forbidden(*w.read.Load()) {
 			return
 		}
 	}
