@@ -38,6 +38,7 @@ var grpcFeatures = features{
 	"errors of the backend":                   overBoth(grpcErrors),
 	"a server that ends the call early":       overBoth(grpcEarly),
 	"errors without a message on the wire":    grpcTrailersOnly,
+	"status of every shape":                   grpcShapes,
 	"a backend that breaks off":               overBoth(grpcBroken),
 	"a backend that resets the stream":        grpcReset,
 }

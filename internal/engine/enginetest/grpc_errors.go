@@ -180,6 +180,47 @@ func grpcTrailersOnly(t *T) {
 	}
 }
 
+// grpcShapes (G01): what a backend says of the outcome, wherever it says it, is what the
+// client gets; nothing is made up for a backend that says nothing, and what is broken ends
+// in an error.
+func grpcShapes(t *T) {
+	const head = ":status: 200|content-type: application/grpc"
+	for _, try := range []struct{ heads, want string }{
+		{head + "|grpc-status: 0", ":status:[200] content-type:[application/grpc] grpc-status:[0], "},
+		{head + "|grpc-status: 3|grpc-message: a%20b|x-bin: AAA=", ":status:[200] content-type:[application/grpc] grpc-message:[a%20b] grpc-status:[3] x-bin:[AAA=], "},
+		{head + "||grpc-status: 7|x-t: 1", ":status:[200] content-type:[application/grpc], grpc-status:[7] x-t:[1]"},
+		{head + "|grpc-status: 3||grpc-status: 7", ":status:[200] content-type:[application/grpc] grpc-status:[3], grpc-status:[7]"},
+		{head + "||grpc-status: 7|grpc-status: 0", ":status:[200] content-type:[application/grpc], grpc-status:[7 0]"},
+		{head + "|trailer: grpc-status||grpc-status: 7", ":status:[200] content-type:[application/grpc], grpc-status:[7]"},
+		{head + "||grpc-status: 7|content-length: 5|host: x|set-cookie: a", ":status:[200] content-type:[application/grpc], grpc-status:[7]"},
+		{head + "||grpc-status: 7|connection: close|transfer-encoding: x", ":status:[200] content-type:[application/grpc], grpc-status:[7]"},
+		{head + "||grpc-status: 7|x-ramjet-unsupported: x", ":status:[200] content-type:[application/grpc], grpc-status:[7]"},
+		{head, ":status:[200] content-type:[application/grpc], "},
+		{head + "||x-t: 1", ":status:[200] content-type:[application/grpc], x-t:[1]"},
+		{":status: 503|content-type: text/html", ":status:[503] content-type:[text/html], "},
+		{":status: 103|link: x||" + head + "|grpc-status: 3", ":status:[200] content-type:[application/grpc] grpc-status:[3], "},
+		{head + "||:status: 500|grpc-status: 7", ":status:[200] content-type:[application/grpc], grpc-message:[the backend broke off its response] grpc-status:[14]"},
+		{head + "|content-length: 5||grpc-status: 0", ":status:[200] content-length:[5] content-type:[application/grpc], grpc-message:[the backend broke off its response] grpc-status:[14]"},
+	} {
+		var heads [][]string
+		for section := range strings.SplitSeq(try.heads, "||") {
+			var fields []string
+			for f := range strings.SplitSeq(section, "|") {
+				i := strings.Index(f[1:], ": ") + 1
+				fields = append(fields, f[:i], f[i+2:])
+			}
+			heads = append(heads, fields)
+		}
+		h := t.Start(Setup{Spec: rawH2Backend(t, heads...)}).DialH2(0)
+		// The backend answers a head: with a body, which of the two comes first is chance.
+		a := h.answer(h.open(true, h2Request("POST", "a.test", unaryCall, "content-type: application/grpc", "te: trailers")...))
+		got := strings.NewReplacer("map[", "", "]]", "]", " map[]", " ").Replace(fmt.Sprint(a.head, ", ", a.trailer))
+		if strings.TrimSuffix(got, "]") != strings.TrimSuffix(try.want, "]") {
+			t.Errorf("%s:\ngot  %s\nwant %s", try.heads, got, try.want)
+		}
+	}
+}
+
 // grpcServerFirst: the server may be the first to notice that the time is over, and
 // grpc-go's then resets the stream without a word.
 func grpcServerFirst(t *T) {

@@ -22,6 +22,7 @@ var h2Backend = features{
 	"requests of every protocol":            h2BackendRequests,
 	"trailers that frame or route":          h2BackendTrailers,
 	"responses that are none":               h2BackendNonsense,
+	"a response that breaks off":            h2BackendBroken,
 	"a client that breaks its body":         h2BackendBadBody,
 	"a client of HTTP/1.1 that goes away":   h2BackendGone,
 	"connect failures lead to the next one": h2BackendRetry,
@@ -167,6 +168,29 @@ func h2BackendNonsense(t *T) {
 			t.Errorf("%s: over HTTP/2 got %+v", say, a)
 		}
 	}
+}
+
+// h2BackendBroken (B03): half of an answer is not a whole one, whatever was said of its
+// length, and the backend is blamed.
+func h2BackendBroken(t *T) {
+	p := t.Start(Setup{Spec: h2cServer(t, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/length" {
+			w.Header().Set("Content-Length", "1000")
+		}
+		io.WriteString(w, half)
+		w.(http.Flusher).Flush()
+		panic(http.ErrAbortHandler)
+	})})
+	paths := []string{"/length", "/none"}
+	for _, path := range paths {
+		if a := p.Dial().Do("GET", "GET "+path+" HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 || a.Body != half || a.BodyErr == nil {
+			t.Errorf("%s over HTTP/1.1: got %d, %d bytes, %v", path, a.Status, len(a.Body), a.BodyErr)
+		}
+		if a := p.DialH2(0).get("a.test", path); a.status() != "200" || a.body != half || a.reset != "INTERNAL_ERROR" {
+			t.Errorf("%s over HTTP/2: got %s, %d bytes, reset %s", path, a.status(), len(a.body), a.reset)
+		}
+	}
+	wantBlamed(t, p, 2*len(paths))
 }
 
 // drained is a handler that reads the body and says how that ended.

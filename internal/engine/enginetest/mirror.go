@@ -22,6 +22,7 @@ var mirrors = features{
 	"whatever the mirror does":        mirrorInvariant,
 	"large uploads are not copied":    mirrorLarge,
 	"what is copied is bounded":       mirrorBounds,
+	"copies of odd requests":          mirrorOdd,
 	"a body that does not end":        mirrorCutBody,
 	"a share of the requests":         mirrorPercent,
 	"not twice":                       mirrorOnce,
@@ -263,17 +264,79 @@ func mirrorBounds(t *T) {
 	}
 }
 
-// mirrorCutBody: the mirror gets whole requests or nothing.
+// mirrorOdd: a copy has the target, Host and body that the primary got.
+func mirrorOdd(t *T) {
+	told := func(to chan<- string) Handler {
+		return func(e *Exchange) error {
+			body, err := e.Body()
+			if err != nil {
+				return err
+			}
+			line, _, _ := strings.Cut(e.Head, "\r\n")
+			to <- line + "|" + strings.Join(e.Field("Host"), ",") + "|" + body
+			return e.Reply("200 OK", "ok")
+		}
+	}
+	primary, shadow := make(chan string, 1), make(chan string, 1)
+	p := shadowed(t, NewOrigin(t, told(primary)), backendAt("", NewOrigin(t, told(shadow)).Address), route.MirrorSpec{Percent: 100})
+	for _, request := range []string{
+		"GET //x//y HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET //b.test/%2f?x=%zz HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET /x? HTTP/1.1\r\nHost: A.test.:8080\r\n\r\n",
+		"GET /\"<>|{}\xc3\xa4%2F HTTP/1.1\r\nHost: [::1]:80\r\n\r\n",
+		"GET http://b.test/../x HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"GET http://b.test/a/../x HTTP/1.1\r\nHost: a.test\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: a_b.test\r\n\r\n",
+		"BREW /x HTTP/1.1\r\nHost: a.test\r\nContent-Length: 2\r\n\r\nhi",
+		"POST /x HTTP/1.0\r\nContent-Length: 2\r\n\r\nhi",
+		"PUT /x HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-T: 1\r\n\r\n",
+	} {
+		if a := p.Dial().Do("GET", request); a.Status == 400 {
+			continue // what climbs is not copied either: the next copy is the next one's
+		}
+		if a, b := await(t, "the request", primary), await(t, "the copy", shadow); a != b {
+			t.Errorf("the primary got %q, the mirror %q", a, b)
+		}
+	}
+}
+
+// mirrorCutBody: the mirror gets whole requests or nothing, whoever it was that ended
+// them, and how.
 func mirrorCutBody(t *T) {
-	got := make(chan string, 2)
-	p := shadowed(t, NewOrigin(t, Text("primary")), backendAt("", NewOrigin(t, hears(got)).Address), route.MirrorSpec{Percent: 100})
-	c := p.Dial()
-	c.Send("POST /cut HTTP/1.1\r\nHost: a.test\r\nContent-Length: 10\r\n\r\nhello")
-	c.Close()
-	p.RecordOf("/cut")
+	got := make(chan string, 10)
+	p := shadowed(t, NewOrigin(t, func(e *Exchange) error {
+		if strings.HasPrefix(e.Target(), "/refused") { // before the body has ended
+			e.Raw("HTTP/1.1 413 Content Too Large\r\nConnection: close\r\nContent-Length: 2\r\n\r\nno")
+			return ErrClose
+		}
+		return Text("primary")(e)
+	}), backendAt("", NewOrigin(t, hears(got)).Address), route.MirrorSpec{Percent: 100})
+	for target, rest := range map[string]string{
+		"/cut/length":     "Content-Length: 10\r\n\r\nhello",
+		"/cut/chunk":      "Transfer-Encoding: chunked\r\n\r\n5\r\nhel",
+		"/cut/last":       "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n",
+		"/bad/chunk":      "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\nzz\r\n",
+		"/bad/trailer":    "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nX : 1\r\n\r\n",
+		"/refused/length": "Content-Length: 10\r\n\r\nhello",
+		"/refused/chunks": "Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n",
+		"/refused/asked":  "Content-Length: 10\r\nExpect: 100-continue\r\n\r\n",
+	} {
+		c := p.Dial()
+		c.Send("POST " + target + " HTTP/1.1\r\nHost: a.test\r\n" + rest)
+		if !strings.HasPrefix(target, "/cut") {
+			c.Next("POST")
+		}
+		c.Close()
+		p.RecordOf(target)
+	}
 	p.Dial().Do("POST", "POST /whole HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
 	if copy := await(t, "a copy", got); !strings.HasPrefix(copy, "POST /whole ") {
 		t.Errorf("the mirror got %q", copy)
+	}
+	p.copied(1)
+	p.Stop(patience)
+	if n := p.Metrics.Mirrored.Load(); n != 1 || len(got) > 0 {
+		t.Errorf("%d copies of one whole request", n)
 	}
 }
 

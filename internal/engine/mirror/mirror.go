@@ -207,10 +207,20 @@ func (c *Copy) request(ctx context.Context) *http.Request {
 // TargetURL is a URL that makes net/http's client send a request target byte for
 // byte to an address; host is the request's Host.
 func TargetURL(target, address, host string) *url.URL {
-	if strings.HasPrefix(target, "//") {
-		// It would read as an authority. In absolute form it does not; net/http takes
-		// scheme and host off again for HTTP/2.
-		target = "//" + host + target
+	u := &url.URL{Scheme: "http", Host: address, Opaque: target}
+	if !strings.HasPrefix(target, "//") {
+		return u
 	}
-	return &url.URL{Scheme: "http", Host: address, Opaque: target}
+	// It would read as an authority: as a path it does not, if net/url leaves it as it is,
+	// and in absolute form it does not either. net/http takes scheme and host off again
+	// for HTTP/2.
+	raw, query, asks := strings.Cut(target, "?")
+	if path, err := url.PathUnescape(raw); err == nil {
+		p := &url.URL{Scheme: "http", Host: address, Path: path, RawPath: raw, RawQuery: query, ForceQuery: asks}
+		if p.RequestURI() == target {
+			return p
+		}
+	}
+	u.Opaque = "//" + host + target
+	return u
 }

@@ -191,7 +191,10 @@ func TestTargetURL(t *testing.T) {
 	for target, want := range map[string]string{
 		"/":               "/",
 		"/a%2Fb?x=%zz&y":  "/a%2Fb?x=%zz&y",
-		"//other.test/a":  "http://a.test//other.test/a",
+		"//other.test/a":  "//other.test/a",
+		"//a%2Fb?":        "//a%2Fb?",
+		"//a//?b?c=%zz":   "//a//?b?c=%zz",
+		"//\"quoted\"":    "http://a.test//\"quoted\"", // net/url would encode it
 		"*":               "*",
 		"/a//b/./..?//":   "/a//b/./..?//",
 		"/\"quoted\"<b>|": "/\"quoted\"<b>|",

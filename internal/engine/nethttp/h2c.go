@@ -132,8 +132,8 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 	}
 	r := &http.Request{
 		Method: x.r.Method,
-		URL:    mirror.TargetURL(x.rec.Plan.Target, ep.Address, x.rec.Plan.Authority),
-		Host:   x.rec.Plan.Authority,
+		URL:    mirror.TargetURL(x.rec.Plan.Target, ep.Address, x.hostOrDefault()),
+		Host:   x.hostOrDefault(),
 		Header: h,
 		Body:   http.NoBody,
 	}

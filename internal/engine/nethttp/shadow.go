@@ -28,7 +28,7 @@ func (x *exchange) startShadow() {
 		Endpoint: ep,
 		Method:   x.r.Method,
 		Target:   x.rec.Plan.Target,
-		Host:     x.rec.Plan.Authority,
+		Host:     x.hostOrDefault(),
 		Header:   x.header(),
 	}, !x.body, most)
 	if x.asked.upgrade != "" { // its answer may be on its way for hours

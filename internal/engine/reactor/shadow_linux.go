@@ -34,7 +34,7 @@ func (x *exchange) startShadow() {
 		Endpoint: ep,
 		Method:   string(x.req.Method),
 		Target:   strings.Clone(x.rec.Plan.Target),
-		Host:     strings.Clone(x.rec.Plan.Authority),
+		Host:     strings.Clone((&upstreamHead{plan: &x.rec.Plan}).host()),
 	}, !x.body, most)
 }
 
