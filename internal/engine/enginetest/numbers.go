@@ -268,4 +268,8 @@ func recordOfExchange(t *T) {
 	if r.Endpoint == nil || r.Endpoint.Address != o.Address || r.Endpoint.InFlight() != 0 {
 		t.Errorf("endpoint %+v", r.Endpoint)
 	}
+	p.ask("a.test", "http://B.test:81/200") // H04: whose authority counts is whose name is written down
+	if r := p.Record(2); r.Host != "B.test:81" || r.Plan.Authority != "B.test:81" || r.Plan.Target != "/200" {
+		t.Errorf("of a target in absolute form: %+v", r)
+	}
 }

@@ -146,7 +146,8 @@ func closedWhileIdle(t *T) {
 }
 
 // closedMeanwhile lets the end of the connection and the request cross at any
-// moment.
+// moment. A request that could be sent again succeeds every time; one that could not is
+// done once or not at all, and if it was done the client knows.
 func closedMeanwhile(t *T) {
 	o := NewOrigin(t, Text("ok"))
 	p := t.Start(Setup{Spec: o.Spec()})
@@ -161,6 +162,18 @@ func closedMeanwhile(t *T) {
 			t.Fatalf("request %d: got %d %q", n+1, a.Status, a.Body)
 		}
 		closing.Wait()
+		c.Do("GET", "GET /warm HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		o.whenIdle(t, 1)
+		closing.Go(o.CloseIdle)
+		path := fmt.Sprint("/", n)
+		a := c.Do("POST", "POST "+path+" HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\nhello")
+		closing.Wait()
+		if times := o.asked(path); a.Status != 200 && a.Status != 502 || times > 1 || a.Status == 200 && times == 0 {
+			t.Errorf("upload %d: got %d %q, and the origin did it %d times", n+1, a.Status, a.Body, times)
+		}
+		if a.Close {
+			c = p.Dial()
+		}
 	}
 }
 

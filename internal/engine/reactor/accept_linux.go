@@ -59,16 +59,21 @@ func (a *acceptor) run() {
 		return
 	}
 	_ = raw.Control(func(fd uintptr) { keepAlive(int(fd)) })
+	inherited := false // connections may have been made before the listener was told
 	err = raw.Read(func(fd uintptr) (done bool) {
 		for {
 			c, from, err := unix.Accept4(int(fd), unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC)
 			switch err {
 			case nil:
+				if !inherited {
+					keepAlive(c)
+				}
 				a.deal(int32(c), addressOf(from).Addr())
 				if a.engine.draining.Load() {
 					return true // who comes all the time must not keep the port open
 				}
 			case syscall.EAGAIN:
+				inherited = true
 				return false // until there is another one
 			case syscall.EINTR, syscall.ECONNABORTED:
 			default:
