@@ -30,7 +30,8 @@ func TestTornLedger(t *testing.T) {
 			t.Errorf("cut at %d: %v", cut, err)
 		}
 	}
-	for _, tail := range []string{"\r", strings.Repeat("\x00", 4096), `{"event":"servi` + "\xc3", "{}", "null"} {
+	for _, tail := range []string{"\r", strings.Repeat("\x00", 4096), `{"event":"servi` + "\xc3", "{}", "null",
+		"{\"event\":\"starting\",\"ts\":9500,\"version\":\"v\xff\"}"} {
 		entries, whole, err := ParseLedger([]byte(live + tail))
 		if err != nil || whole != len(live) || len(entries) != 5 {
 			t.Errorf("with %.20q: %d entries in %d bytes of %d, %v", tail, len(entries), whole, len(live), err)
@@ -44,6 +45,7 @@ func TestBrokenLedger(t *testing.T) {
 		{`{"event":"promoted"`, `{"event":"promo`, "line 3: "},
 		{`{"event":"starting","ts":900`, ``, "line 2: "},
 		{`v2","window_ms":30000}`, "v2\"\n", "line 3: "},
+		{`900,"version":"v2"`, "900,\"version\":\"v\xff2\"", "line 2: "},
 		{live[:10], "\n", "line 1: "},
 		{live[len(live)-10:], "\n", "line 5: "},
 	} {

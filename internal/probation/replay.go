@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"unicode/utf8"
 )
 
 // ParseEntry reads one line of a ledger, without its newline. What a newer program
@@ -15,6 +16,10 @@ import (
 // was cut out would be one of no length. Whether the values are those that the kernel
 // would have written is for Apply to say.
 func ParseEntry(line []byte) (Entry, error) {
+	if !utf8.Valid(line) {
+		// encoding/json would put another character there, and another release.
+		return Entry{}, errors.New("no entry of a ledger: the line is not UTF-8")
+	}
 	var in struct {
 		Kind     EntryKind `json:"event"`
 		TS       *uint64   `json:"ts"`

@@ -5,9 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"net/netip"
-	"os"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -26,7 +23,6 @@ var tunnels = features{
 	"the origin resets":             originResets,
 	"publishes leave it alone":      tunnelOutlives,
 	"booked once, when it ends":     tunnelRecord,
-	"dead peers are found":          tunnelProbed,
 }
 
 func tunnelBytes(t *T) {
@@ -219,59 +215,6 @@ func tunnelOneWay(t *T) {
 		}
 		c.wants(t, strings.Repeat(".", pieces)+"the end")
 	}
-}
-
-// tunnelProbed (W05): who vanishes without a word says nothing for as long as a tunnel may
-// be silent. Both its connections are watched by TCP keep-alive, at least every 15 s.
-func tunnelProbed(t *T) {
-	o := NewOrigin(t, echoTunnel)
-	p := t.Start(Setup{Spec: o.Spec(), Hosts: []string{"a.test"}})
-	for say, c := range map[string]*Raw{"plain": p.Dial(), "TLS": p.DialTLS("a.test")} {
-		c.tunnel(t, "")
-		c.pings(t, "hello")
-		client := c.Conn.LocalAddr().String()
-		for tries := 0; !probed(client, ""); tries++ { // our own end is, by package net
-			if tries == 100 {
-				t.Skip("this system does not show the timers of connections in " + connectionTable)
-			}
-			silent(c, c.In, 20*time.Millisecond)
-		}
-		eventually(t, "a probe of the client, "+say, func() bool { return probed("", client) })
-		eventually(t, "a probe of the origin, "+say, func() bool { return probed("", o.Address) })
-	}
-}
-
-// connectionTable is where Linux lists the connections of IPv4 with the timers that they have.
-const connectionTable = "/proc/net/tcp"
-
-// probed reports whether all connections from local to remote ("" is any) wait for their
-// next keep-alive probe, which is 15 s away at most; there has to be one.
-func probed(local, remote string) bool {
-	table, err := os.ReadFile(connectionTable)
-	if err != nil {
-		return false
-	}
-	const established, keepAlive, perSecond = "01", "02", 100
-	n := 0
-	for line := range strings.Lines(string(table)) {
-		f := strings.Fields(line)
-		if len(f) < 6 || f[3] != established || local != "" && f[1] != inTable(local) || remote != "" && f[2] != inTable(remote) {
-			continue
-		}
-		timer, left, _ := strings.Cut(f[5], ":")
-		if when, err := strconv.ParseUint(left, 16, 64); err != nil || timer != keepAlive || when > 16*perSecond {
-			return false
-		}
-		n++
-	}
-	return n > 0
-}
-
-// inTable is an address of IPv4 as connectionTable has it.
-func inTable(address string) string {
-	at := netip.MustParseAddrPort(address)
-	b := at.Addr().As4()
-	return fmt.Sprintf("%02X%02X%02X%02X:%04X", b[3], b[2], b[1], b[0], at.Port())
 }
 
 func tunnelRecord(t *T) {
