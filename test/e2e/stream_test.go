@@ -37,7 +37,7 @@ func noise(seed byte, n int64) (io.Reader, hash.Hash) {
 	return io.TeeReader(io.LimitReader(rand.NewChaCha8([32]byte{seed}), n), sum), sum
 }
 
-// TestGibibytes sends 1 GiB up and 1 GiB down at the same time: every byte
+// TestGibibytes (B01) sends 1 GiB up and 1 GiB down at the same time: every byte
 // arrives, and the daemon holds next to none of them.
 func TestGibibytes(t *testing.T) {
 	received := make(chan string, 1)
@@ -98,7 +98,7 @@ func TestGibibytes(t *testing.T) {
 	}
 }
 
-// TestEcho sends 1 GiB up and gets it back down in the same exchange: the answer
+// TestEcho (B01) sends 1 GiB up and gets it back down in the same exchange: the answer
 // begins while the request is still coming, and neither side waits for the other.
 func TestEcho(t *testing.T) {
 	endpoint := raw(t, func(c net.Conn, in *bufio.Reader) {
