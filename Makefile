@@ -39,15 +39,15 @@ check: ## format and go vet, also for a system without epoll
 
 race: ## go test ./... with the race detector
 	@[ -n '$(RACE)' ] || echo 'no C compiler: the tests run without the race detector'
-	go test $(RACE) $$(go list ./... | grep -v -e /engine/nethttp -e /engine/reactor)
-	go test $(RACE) -p 1 ./internal/engine/nethttp ./internal/engine/reactor # alone: some of it is about real time
+	go test $(RACE) -timeout 20m $$(go list ./... | grep -v -e /engine/nethttp -e /engine/reactor)
+	go test $(RACE) -timeout 20m -p 1 ./internal/engine/nethttp ./internal/engine/reactor # alone: some of it is about real time
 
 slow: ## the suite of the engines with ten times the repetitions (about a minute)
 	RAMJET_SLOW=1 go test $(RACE) -count=1 -timeout 20m ./internal/engine/...
 
 e2e: ## the real binaries as child processes, with either engine (about two minutes)
-	go test -tags e2e -count=1 ./test/e2e ./test/soak
-	DAEMON_ENGINE=reactor go test -tags e2e -count=1 ./test/e2e
+	go test -tags e2e -count=1 -timeout 20m ./test/e2e ./test/soak
+	DAEMON_ENGINE=reactor go test -tags e2e -count=1 -timeout 20m ./test/e2e
 
 soak: ## supervisors killed at 200 instants, and full disks if root (about two minutes)
 	@[ "$$(id -u)" = 0 ] || echo 'not root: what a full disk leads to is not tested, that takes a mount'
@@ -70,7 +70,7 @@ endurance: ## mixed load, changes, churn for DURATION (2m), ENGINE (reactor); ne
 	go test -tags endurance -count=1 -timeout 0 -v ./test/endurance -args -for $(DURATION) -engine $(ENGINE)
 
 interop: ## a real nginx behind, HAProxy in front; needs nginx, curl, haproxy
-	go test -tags interop -count=1 ./test/interop
+	go test -tags interop -count=1 -timeout 20m ./test/interop
 
 bench: ## the micro-benchmarks, one pass
 	go test -run '^$$' -bench . -benchmem ./...

@@ -49,31 +49,40 @@ func (l *Lines) String() string {
 // test fails when the process ends without writing one.
 func (l *Lines) Wait(t testing.TB, text string) string {
 	t.Helper()
+	return l.WaitN(t, text, 1)
+}
+
+// WaitN is Wait for the n-th such line, counted from 1.
+func (l *Lines) WaitN(t testing.TB, text string, n int) string {
+	t.Helper()
 	late := time.NewTimer(Patience)
 	defer late.Stop()
 	for {
-		line, found, ended, grown := l.find(text)
+		line, left, ended, grown := l.find(text, n)
 		switch {
-		case found:
+		case left == 0:
 			return line
 		case ended:
-			t.Fatalf("the daemon ended and had written no line with %q", text)
+			t.Fatalf("the daemon ended and had written %d lines with %q, want %d", n-left, text, n)
 		}
 		select {
 		case <-grown:
 		case <-late.C:
-			t.Fatalf("the daemon wrote no line with %q", text)
+			t.Fatalf("the daemon wrote %d lines with %q, want %d", n-left, text, n)
 		}
 	}
 }
 
-func (l *Lines) find(text string) (line string, found, ended bool, grown <-chan struct{}) {
+// find returns the n-th line with a text, or how many of n are not there yet.
+func (l *Lines) find(text string, n int) (line string, left int, ended bool, grown <-chan struct{}) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for line := range strings.Lines(l.text.String()) {
 		if whole, ok := strings.CutSuffix(line, "\n"); ok && strings.Contains(whole, text) {
-			return whole, true, l.ended, l.grown
+			if n--; n == 0 {
+				return whole, 0, l.ended, l.grown
+			}
 		}
 	}
-	return "", false, l.ended, l.grown
+	return "", n, l.ended, l.grown
 }

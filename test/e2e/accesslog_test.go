@@ -288,9 +288,6 @@ routes:
 	if lost == 0 {
 		t.Error("nothing was dropped although nobody reads")
 	}
-	if slowest > 5*time.Second {
-		t.Errorf("a request took %v", slowest)
-	}
 	var out bytes.Buffer
 	var reading sync.WaitGroup
 	reading.Go(func() { _, _ = io.Copy(&out, read) })

@@ -26,6 +26,12 @@ var loopback = []string{"--http", "127.0.0.1:0", "--https", "127.0.0.1:0", "--ad
 // and waits until it serves.
 func serve(t *testing.T, endpoint string, flags ...string) (*daemon.Child, daemon.Addresses) {
 	t.Helper()
+	return serveWith(t, nil, endpoint, flags...)
+}
+
+// serveWith is serve with variables for the daemon, NAME=value.
+func serveWith(t *testing.T, env []string, endpoint string, flags ...string) (*daemon.Child, daemon.Addresses) {
+	t.Helper()
 	dir := t.TempDir()
 	daemon.Pair(t, dir, "any", "shop.test")
 	routes := daemon.Write(t, dir, "routes.yaml", fmt.Sprintf(`
@@ -36,7 +42,7 @@ routes:
 tls:
   - {cert: any-cert.pem, key: any-key.pem}
 `, endpoint))
-	c := daemon.Start(t, daemon.Setup{Args: append(append([]string{"--static-routes", routes}, loopback...), flags...)})
+	c := daemon.Start(t, daemon.Setup{Args: append(append([]string{"--static-routes", routes}, loopback...), flags...), Env: env})
 	return c, c.Serving()
 }
 
@@ -66,7 +72,8 @@ type wire struct {
 	in *bufio.Reader
 }
 
-// dial connects and bounds everything that happens on the connection.
+// dial connects and bounds everything that happens on the connection. Who moves much
+// over it moves the bound.
 func dial(t *testing.T, address string) *wire {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

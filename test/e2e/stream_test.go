@@ -20,6 +20,9 @@ import (
 	"ramjet.dev/ingress/test/daemon"
 )
 
+// atLength bounds the transfer of a gibibyte, which takes some seconds.
+const atLength = 10 * daemon.Patience
+
 const (
 	gib = 1 << 30
 	mib = 1 << 20
@@ -109,6 +112,9 @@ func TestEcho(t *testing.T) {
 	})
 	c, a := serve(t, endpoint)
 	client := dial(t, a.HTTP)
+	if err := client.SetDeadline(time.Now().Add(atLength)); err != nil {
+		t.Fatal(err)
+	}
 	client.send(t, fmt.Sprintf("POST / HTTP/1.1\r\nHost: shop.test\r\nContent-Length: %d\r\n\r\n", gib))
 	up, sent := noise(3, gib)
 	var sending sync.WaitGroup
@@ -142,7 +148,7 @@ func pushUntilStuck(c net.Conn) (sent int64, err error) {
 		n, err := c.Write(block)
 		sent += int64(n)
 		if errors.Is(err, os.ErrDeadlineExceeded) {
-			return sent, c.SetWriteDeadline(time.Now().Add(daemon.Patience))
+			return sent, c.SetWriteDeadline(time.Now().Add(atLength))
 		}
 		if err != nil {
 			return sent, err

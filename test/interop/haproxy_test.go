@@ -36,18 +36,19 @@ routes:
 tls:
   - {cert: any-cert.pem, key: any-key.pem}
 `, backend))
-	c := daemon.Start(t, daemon.Setup{Args: []string{"--static-routes", routes, "--proxy-protocol", "--access-log", "json",
+	c := daemon.Start(t, daemon.Setup{Args: []string{"--static-routes", routes, "--proxy-protocol", "--proxy-protocol-timeout", "30s", "--access-log", "json",
 		"--http", "127.0.0.1:0", "--https", "127.0.0.1:0", "--no-admin", "--log-format", "json", "--log-level", "debug"}})
 	a := c.Serving()
 
 	const v2 = "send-proxy-v2 proxy-v2-options crc32c,unique-id"
+	const checked = "check inter 50ms fall 100000" // a check that is late is not what takes the server away
 	at := startHAProxy(t, []haproxyListener{
 		{"http-v1", a.HTTP, "send-proxy"},
 		{"http-v2", a.HTTP, v2},
 		{"https-v1", a.HTTPS, "send-proxy"},
 		{"https-v2", a.HTTPS, v2},
-		{"checked-v1", a.HTTP, "send-proxy check inter 50ms"}, // its checks say UNKNOWN
-		{"checked-v2", a.HTTP, v2 + " check inter 50ms"},      // … and LOCAL
+		{"checked-v1", a.HTTP, "send-proxy " + checked}, // its checks say UNKNOWN
+		{"checked-v2", a.HTTP, v2 + " " + checked},      // … and LOCAL
 	})
 	for name, address := range at {
 		for n := range 2 { // a connection from the pool of nobody: each has a header
@@ -146,7 +147,7 @@ func startHAProxy(t *testing.T, listeners []haproxyListener) map[string]string {
 	t.Helper()
 	at := make(map[string]string)
 	config := strings.Builder{}
-	config.WriteString("defaults\n  mode tcp\n  timeout connect 5s\n  timeout client 30s\n  timeout server 30s\n")
+	config.WriteString("defaults\n  mode tcp\n  timeout connect 30s\n  timeout client 60s\n  timeout server 60s\n")
 	var sockets []*os.File
 	for i, one := range listeners {
 		l, err := net.Listen("tcp", "127.0.0.1:0")

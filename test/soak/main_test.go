@@ -60,7 +60,7 @@ func newService(t *testing.T, k knobs) *service {
 		}
 	}
 	usual(&k.window, time.Minute)
-	usual(&k.crashAfter, 300*time.Millisecond)
+	usual(&k.crashAfter, time.Second) // long after it was found ready, for whoever found it so
 	usual(&k.deadline, 20*time.Second)
 	usual(&k.grace, 20*time.Second)
 	s := &service{t: t, dir: t.TempDir(), ports: twoPorts(t)}

@@ -79,7 +79,9 @@ func (l *load) seen(t *testing.T, version string, n int) {
 		return l.counts[version]
 	}
 	was := count()
-	for start := time.Now(); count() < was+n; {
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for start := time.Now(); count() < was+n; <-look.C {
 		if time.Since(start) > daemon.Patience {
 			t.Fatalf("%s answered %d requests more, want %d", version, count()-was, n)
 		}

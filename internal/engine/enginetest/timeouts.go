@@ -151,7 +151,7 @@ func answerStops(t *T) {
 	}
 }
 
-// uploadMoves (B01): an upload of seven gaps, each below a timeout that the sum is above.
+// uploadMoves (B01): an upload of eight gaps, each below a timeout that the sum is above.
 func uploadMoves(t *T) {
 	p := t.Start(with(longIdle, NewOrigin(t, bodyEnd("", "HTTP/1.1"))))
 	c, h := p.Dial(), p.DialH2(0)
