@@ -55,10 +55,10 @@ func (s *server) next(t testing.TB) *net.TCPConn {
 	t.Helper()
 	select {
 	case c := <-s.conns:
-		c.SetDeadline(time.Now().Add(10 * time.Second))
+		c.SetDeadline(time.Now().Add(30 * time.Second))
 		t.Cleanup(func() { c.Close() })
 		return c
-	case <-time.After(10 * time.Second):
+	case <-time.After(30 * time.Second):
 		t.Fatal("nobody connects")
 		return nil
 	}
@@ -66,7 +66,7 @@ func (s *server) next(t testing.TB) *net.TCPConn {
 
 func newPools(t testing.TB) *Pools {
 	t.Helper()
-	p := New(Options{ConnectTimeout: 10 * time.Second, IdlePerEndpoint: 3})
+	p := New(Options{ConnectTimeout: 30 * time.Second, IdlePerEndpoint: 3})
 	t.Cleanup(p.Close)
 	return p
 }
@@ -92,7 +92,7 @@ func ended(t testing.TB, c net.Conn, say string) {
 // eventually waits for what the kernel does in its own time.
 func eventually(t testing.TB, say string, holds func() bool) {
 	t.Helper()
-	end := time.After(10 * time.Second)
+	end := time.After(30 * time.Second)
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
 	for !holds() {
@@ -281,7 +281,7 @@ func TestConnectErrors(t *testing.T) {
 // TestTogether has everybody at once; at the end nothing is left.
 func TestTogether(t *testing.T) {
 	s := newServer(t)
-	p := New(Options{ConnectTimeout: 10 * time.Second, IdlePerEndpoint: 3})
+	p := New(Options{ConnectTimeout: 30 * time.Second, IdlePerEndpoint: 3})
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -316,7 +316,7 @@ func TestTogether(t *testing.T) {
 	for {
 		select {
 		case c := <-s.conns:
-			c.SetDeadline(time.Now().Add(10 * time.Second))
+			c.SetDeadline(time.Now().Add(30 * time.Second))
 			ended(t, c, "a connection of closed pools")
 			c.Close()
 			continue

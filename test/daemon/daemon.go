@@ -22,7 +22,7 @@ import (
 
 // Patience bounds every wait for something that must happen. No test passes by
 // waiting this long.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // programs is the folder with the programs under test, set by Main.
 var programs string

@@ -129,8 +129,8 @@ func TestTwoReplicas(t *testing.T) {
 	}
 	took := time.Since(killed)
 	t.Logf("%s writes the status %s after the kill", second, took.Round(time.Millisecond))
-	if took > leaseTime+time.Second { // which is for writing the status, and a busy machine
-		t.Errorf("a successor after %s, want at most the time of the Lease", took)
+	if took > leaseTime+10*time.Second { // which are for a busy machine, and less than another such time
+		t.Errorf("a successor after %s, want the time of the Lease", took)
 	}
 	if w.leader() != second {
 		t.Errorf("%q holds the Lease, want %s", w.leader(), second)

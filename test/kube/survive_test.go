@@ -94,7 +94,7 @@ func TestChangesCutNothing(t *testing.T) { onEach(t, changesCutNothing) }
 
 func changesCutNothing(t *testing.T, engine string) {
 	w := shared(t)
-	c := w.controller("--engine", engine)
+	c := w.controller("--engine", engine, "--client-idle-timeout", "1h")
 	stays, comes := w.backend("stays"), w.backend("comes")
 	w.app("shop", stays)
 	w.simple("other")

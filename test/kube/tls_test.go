@@ -188,7 +188,7 @@ func TestSecretAfterIngress(t *testing.T) {
 // connection of before goes on.
 func TestRotation(t *testing.T) {
 	w := shared(t)
-	c := w.controller()
+	c := w.controller("--client-idle-timeout", "1h")
 	w.simple("shop")
 	authority := certtest.NewAuthority(t)
 	var names []string

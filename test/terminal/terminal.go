@@ -20,7 +20,7 @@ import (
 
 // Patience bounds every wait for something that must happen. No test passes by
 // waiting this long.
-const Patience = 30 * time.Second
+const Patience = time.Minute
 
 // Terminal is a pseudo-terminal with its screen. Its methods may be used by several
 // goroutines.
