@@ -21,7 +21,7 @@ func inspect(p *enginetest.Proxy, f func(*loop)) {
 // settles waits until something that loops know holds.
 func settles(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	end := time.NewTimer(20 * time.Second)
+	end := time.NewTimer(time.Minute)
 	defer end.Stop()
 	poll := time.NewTicker(time.Millisecond)
 	defer poll.Stop()
