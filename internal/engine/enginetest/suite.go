@@ -24,6 +24,16 @@ func (t *T) Run(name string, fn func(*T)) {
 	t.T.Run(name, func(sub *testing.T) { fn(&T{sub, t.New}) })
 }
 
+// Together runs the parts of a test that wait for real time, all at once.
+func (t *T) Together(parts map[string]func(*T)) {
+	t.Helper()
+	var all sync.WaitGroup
+	for name, part := range parts {
+		all.Go(func() { t.Run(name, part) })
+	}
+	all.Wait()
+}
+
 // features are the tests of one subject, by what they show.
 type features map[string]func(*T)
 
@@ -61,13 +71,7 @@ func Run(t *testing.T, make New) {
 	// Real time passes in there, and on a machine that is busy with the rest
 	// everybody would look like a peer that stalls. So these go first, and all at
 	// once, since they only wait.
-	t.Run("timeouts", func(t *testing.T) {
-		var all sync.WaitGroup
-		for name, feature := range timeouts {
-			all.Go(func() { t.Run(name, func(t *testing.T) { feature(&T{t, make}) }) })
-		}
-		all.Wait()
-	})
+	t.Run("timeouts", func(t *testing.T) { (&T{t, make}).Together(timeouts) })
 	t.Run("resets", func(t *testing.T) {
 		for name, feature := range resets {
 			t.Run(name, func(t *testing.T) { feature(&T{t, make}) })

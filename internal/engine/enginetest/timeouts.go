@@ -3,7 +3,6 @@ package enginetest
 import (
 	"fmt"
 	"io"
-	"net"
 	"strings"
 	"time"
 
@@ -55,7 +54,7 @@ var timeouts = features{
 const (
 	moment = short / 5
 	short  = time.Second
-	long   = 4 * time.Second
+	long   = 8 * time.Second
 	gap    = long / 6
 	pieces = 8
 )
@@ -122,12 +121,18 @@ func drip(n int) Handler {
 // answerMoves (B01): the same the other way.
 func answerMoves(t *T) {
 	p := t.Start(with(func(o *engine.Options) { longIdle(o); longResponse(o) }, NewOrigin(t, drip(pieces))))
-	if a := p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.BodyErr != nil || len(a.Body) != 3*pieces {
-		t.Errorf("HTTP/1.1: got %+v", a)
-	}
-	if a := p.DialH2(0).get("a.test", "/"); a.reset != "" || len(a.body) != 3*pieces {
-		t.Errorf("HTTP/2: got %+v", a)
-	}
+	t.Together(features{
+		"HTTP/1.1": func(t *T) {
+			if a := p.Dial().Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.BodyErr != nil || len(a.Body) != 3*pieces {
+				t.Errorf("got %+v", a)
+			}
+		},
+		"HTTP/2": func(t *T) {
+			if a := p.DialH2(0).get("a.test", "/"); a.reset != "" || len(a.body) != 3*pieces {
+				t.Errorf("got %+v", a)
+			}
+		},
+	})
 }
 
 func answerStops(t *T) {
@@ -263,69 +268,34 @@ func answerKeepsUpload(t *T) {
 		}
 		return e.Raw(fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body))
 	})))
-	all := strings.Repeat("abc", pieces)
-	for say, dial := range map[string]func() *Raw{"plain": p.Dial, "TLS": func() *Raw { return p.DialTLS("a.test") }} {
-		c := dial()
+	h1 := func(t *T, c *Raw) {
 		c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nTransfer-Encoding: chunked\r\n\r\n")
 		if head, err := readHead(c.In); err != nil || !strings.HasPrefix(head, "HTTP/1.1 200") {
-			t.Fatalf("%s: got %q, %v", say, head, err)
+			t.Fatalf("got %q, %v", head, err)
 		}
 		for range pieces {
 			if got := readChunk(t, c.In); got != "abc" {
-				t.Fatalf("%s: got %q", say, got)
+				t.Fatalf("got %q", got)
 			}
 		}
 		c.Send("3\r\nxyz\r\n0\r\n\r\n")
 		if got := readChunk(t, c.In); got != "xyz" {
-			t.Errorf("%s: got %q", say, got)
+			t.Errorf("got %q", got)
 		}
 	}
-	h := p.DialH2(0)
-	s := h.open(false, h2Request("POST", "a.test", "/")...)
-	h.until(s, "all pieces", func(a *h2Answer) bool { return a.body == all || a.done })
-	h.data(s, true, "xyz")
-	if a := h.answer(s); a.body != all+"xyz" || a.reset != "" {
-		t.Errorf("HTTP/2: got %+v", a)
-	}
-}
-
-// wantClosedAfter wants the end of a connection, without a byte, not before d.
-func wantClosedAfter(t *T, c *Raw, d time.Duration, began time.Time) {
-	t.Helper()
-	if !c.Closed() {
-		t.Errorf("the connection stays open, or something came: %q", c.Transcript())
-	}
-	if took := time.Since(began); took < d || took > patience/2 {
-		t.Errorf("closed after %v, want at least %v and not much more", took, d)
-	}
-}
-
-const halfHead = "GET / HTTP/1.1\r\nHost: a.te"
-
-func headNever(t *T) {
-	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
-	began := time.Now()
-	for _, c := range []*Raw{p.Dial(), p.DialTLS("a.test")} {
-		c.Send(halfHead)
-		wantClosedAfter(t, c, short-50*time.Millisecond, began)
-	}
-}
-
-// headByDrops: progress is not what a head is measured by.
-func headByDrops(t *T) {
-	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
-	c := p.Dial()
-	began := time.Now()
-	c.Send(halfHead)
-	for silent(c, c.In, moment) {
-		if time.Since(began) > patience/2 {
-			t.Fatal("a head may take for ever")
-		}
-		c.Send("x")
-	}
-	if got := c.Transcript(); got != "" {
-		t.Errorf("got %q", got)
-	}
+	t.Together(features{
+		"plain": func(t *T) { h1(t, p.Dial()) },
+		"TLS":   func(t *T) { h1(t, p.DialTLS("a.test")) },
+		"HTTP/2": func(t *T) {
+			all, h := strings.Repeat("abc", pieces), p.DialH2(0)
+			s := h.open(false, h2Request("POST", "a.test", "/")...)
+			h.until(s, "all pieces", func(a *h2Answer) bool { return a.body == all || a.done })
+			h.data(s, true, "xyz")
+			if a := h.answer(s); a.body != all+"xyz" || a.reset != "" {
+				t.Errorf("got %+v", a)
+			}
+		},
+	})
 }
 
 // behindTimeout: a request that came behind one whose endpoint did not answer, with it or
@@ -392,100 +362,4 @@ func brokenBehind(t *T) {
 			t.Errorf("%s: the second got %+v", say, a)
 		}
 	}
-}
-
-// secondHeadNever: what bounds a head holds for each of a connection.
-func secondHeadNever(t *T) {
-	p := t.Start(with(longHeader, NewOrigin(t, Text("ok"))))
-	clients := []*Raw{p.Dial(), p.DialTLS("a.test")}
-	for _, c := range clients {
-		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
-			t.Fatalf("got %+v", a)
-		}
-	}
-	for n, while := range []time.Duration{long * 5 / 4, moment} { // for one, and so for both
-		if !silent(clients[n], clients[n].In, while) {
-			t.Fatal("the time for a head began before the head")
-		}
-	}
-	began := time.Now()
-	for _, c := range clients {
-		c.Send(halfHead)
-	}
-	for _, c := range clients {
-		wantClosedAfter(t, c, long-50*time.Millisecond, began)
-	}
-}
-
-// longLived has connections of all kinds serve for longer than a head may take.
-func longLived(t *T) {
-	p := t.Start(with(func(o *engine.Options) { longHeader(o); o.HandshakeTimeout = long }, NewOrigin(t, Text("ok"))))
-	plain, secure, h2, h2TLS := p.Dial(), p.DialTLS("a.test"), p.DialH2(0), p.DialH2TLS("a.test")
-	for n := range 4 {
-		for say, c := range map[string]*Raw{"HTTP/1.1": plain, "HTTP/1.1 over TLS": secure} {
-			if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
-				t.Errorf("%s, request %d: got %+v", say, n+1, a)
-			}
-		}
-		for say, h := range map[string]*rawH2{"HTTP/2": h2, "HTTP/2 over TLS": h2TLS} {
-			if a := h.get("a.test", "/"); a.status() != "200" {
-				t.Errorf("%s, request %d: got %+v", say, n+1, a)
-			}
-		}
-		if !silent(plain, plain.In, long/2) {
-			t.Fatal("the connection ended")
-		}
-	}
-}
-
-// halfNextHead: while a request is served, the beginning of the next waits.
-func halfNextHead(t *T) {
-	p := t.Start(with(longHeader, NewOrigin(t, func(e *Exchange) error {
-		if e.Number == 1 && !silent(e.Out, e.In, long*5/4) {
-			return ErrClose
-		}
-		return e.Reply("200 OK", "ok")
-	})))
-	c := p.Dial()
-	c.Send("GET / HTTP/1.1\r\nHost: a.test\r\n\r\n" + halfHead)
-	if a, _ := c.Final("GET"); a.Status != 200 {
-		t.Fatalf("got %+v", a)
-	}
-	c.Send("st\r\n\r\n")
-	if a, _ := c.Final("GET"); a.Status != 200 {
-		t.Errorf("then got %+v", a)
-	}
-}
-
-func idleClient(t *T) {
-	p := t.Start(with(shortClient, NewOrigin(t, Text("ok"))))
-	for _, c := range []*Raw{p.Dial(), p.DialTLS("a.test")} {
-		began := time.Now() // it idles from its answer on, which is not seen at that moment
-		if a := c.Do("GET", "GET / HTTP/1.1\r\nHost: a.test\r\n\r\n"); a.Status != 200 {
-			t.Fatalf("got %+v", a)
-		}
-		wantClosedAfter(t, c, short-50*time.Millisecond, began)
-	}
-	h := p.DialH2(0)
-	if a := h.get("a.test", "/"); a.status() != "200" {
-		t.Fatalf("got %+v", a)
-	}
-	h.wait(t, "the end of an idle connection of HTTP/2", func() bool { return h.goAway })
-}
-
-func mute(t *T) {
-	p := t.Start(with(shortHeader, NewOrigin(t, Text("ok"))))
-	began := time.Now()
-	wantClosedAfter(t, p.Dial(), short-50*time.Millisecond, began)
-}
-
-func muteTLS(t *T) {
-	p := t.Start(with(func(o *engine.Options) { o.HandshakeTimeout = short }, NewOrigin(t, Text("ok"))))
-	began := time.Now()
-	c, err := net.Dial("tcp", p.HTTPS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	wantClosedAfter(t, p.raw(c), short-50*time.Millisecond, began)
-	eventually(t, "the failed handshake to be counted", func() bool { return p.Metrics.HandshakeFailures.Load() == 1 })
 }

@@ -182,7 +182,7 @@ func tunnelIdle(t *T) {
 }
 
 func tunnelOneWay(t *T) {
-	for _, speaks := range []string{"the client", "the origin"} {
+	oneWay := func(t *T, speaks string) {
 		p := t.Start(Setup{Change: shortTunnel, Spec: NewOrigin(t, func(e *Exchange) error {
 			e.Raw(switching)
 			if speaks == "the client" {
@@ -211,10 +211,14 @@ func tunnelOneWay(t *T) {
 				c.Send(".")
 			}
 			c.wants(t, "the end")
-			continue
+			return
 		}
 		c.wants(t, strings.Repeat(".", pieces)+"the end")
 	}
+	t.Together(features{
+		"the client speaks": func(t *T) { oneWay(t, "the client") },
+		"the origin speaks": func(t *T) { oneWay(t, "the origin") },
+	})
 }
 
 func tunnelRecord(t *T) {
