@@ -6,13 +6,13 @@ import (
 	"sync"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"ramjet.dev/ingress/internal/kube/observed"
 	"ramjet.dev/ingress/internal/kube/pace"
 	"ramjet.dev/ingress/internal/kube/status"
-	"ramjet.dev/ingress/internal/kube/watch"
 	"ramjet.dev/ingress/internal/kube/write"
 )
 
@@ -29,11 +29,21 @@ const (
 	planGap = 100 * time.Millisecond
 )
 
+// source is what the reporter reads of the cluster.
+type source interface {
+	Ingresses() []*networkingv1.Ingress
+	Classes() []*networkingv1.IngressClass
+	// Published is the Service whose addresses are published, false before that is known.
+	Published() (*corev1.Service, bool)
+	// Touched receives after any of these changed in a way that no compile tells of.
+	Touched() <-chan struct{}
+}
+
 // reporter writes into Ingresses what became of them: the addresses in their status, and
 // the generation that has them as they are.
 type reporter struct {
 	options  Options
-	watch    *watch.Watch
+	cluster  source
 	news     chan struct{}
 	statuses *write.Queue[status.Change]
 	observed *write.Queue[observed.Change]
@@ -46,22 +56,32 @@ type reporter struct {
 	absent bool // said that the published Service does not exist
 }
 
-func newReporter(o Options, w *watch.Watch, may func() bool) *reporter {
-	r := &reporter{options: o, watch: w, news: make(chan struct{}, 1)}
+func newReporter(o Options, cluster source, may func() bool) *reporter {
+	r := &reporter{options: o, cluster: cluster, news: make(chan struct{}, 1)}
 	budget, each := pace.Bucket{Burst: writeBurst, Every: writeEvery}, pace.Bucket{Burst: eachBurst, Every: eachEvery}
 	r.statuses = write.New(write.Options[status.Change]{
-		What: "the status of Ingresses", Budget: budget, Each: each, May: may, Log: o.Log,
+		What: "the status of Ingresses", Budget: budget, Each: each, Same: status.Change.Same, May: may, Log: o.Log,
 		Do: func(ctx context.Context, _ string, c status.Change) error {
-			return status.Write(ctx, o.Client.NetworkingV1(), c)
+			return r.noted(status.Write(ctx, o.Client.NetworkingV1(), c), func() { r.plan.Wrote(c) })
 		},
 	})
 	r.observed = write.New(write.Options[observed.Change]{
-		What: "annotations of Ingresses", Budget: budget, Each: each, May: may, Log: o.Log,
+		What: "annotations of Ingresses", Budget: budget, Each: each, Same: observed.Change.Same, May: may, Log: o.Log,
 		Do: func(ctx context.Context, _ string, c observed.Change) error {
-			return observed.Write(ctx, o.Client.NetworkingV1(), c)
+			return r.noted(observed.Write(ctx, o.Client.NetworkingV1(), c), func() { r.record.Wrote(c) })
 		},
 	})
 	return r
+}
+
+// noted notes what was written, if it was.
+func (r *reporter) noted(err error, wrote func()) error {
+	if err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		wrote()
+	}
+	return err
 }
 
 // handle takes what came of a compile, on every replica: one that leads later knows it.
@@ -110,7 +130,7 @@ func (r *reporter) look(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-r.news:
-		case <-r.watch.Touched():
+		case <-r.cluster.Touched():
 		}
 		t := time.NewTimer(holdoff.Wait(time.Now()))
 		select {
@@ -122,9 +142,9 @@ func (r *reporter) look(ctx context.Context) {
 	}
 }
 
-// ask puts into the queues what has to be written.
+// ask puts into the queues what has to be written, and takes back what has not any more.
 func (r *reporter) ask() {
-	live, classes := r.watch.Ingresses(), r.watch.Classes()
+	live, classes := r.cluster.Ingresses(), r.cluster.Classes()
 	serving, ready := r.options.Serving()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -132,14 +152,24 @@ func (r *reporter) ask() {
 		return
 	}
 	view := status.View{Live: live, Classes: classes, Ours: r.ours, Class: r.options.Class, Want: r.addresses()}
-	for _, c := range r.plan.Changes(view) {
+	statuses, over := r.plan.Changes(view)
+	drop(r.statuses, over)
+	for _, c := range statuses {
 		r.statuses.Put(c.Name.String(), c, r.record.First(c.UID)) // who has just changed something waits for it
 	}
-	left := func(ing *networkingv1.Ingress, seen bool) bool {
-		return status.Left(ing, classes, r.options.Class, seen)
+	left := func(ing *networkingv1.Ingress, ours bool) bool {
+		return status.Left(ing, classes, r.options.Class, ours)
 	}
-	for _, c := range r.record.Changes(live, serving, left) {
+	annotations, over := r.record.Changes(live, serving, left)
+	drop(r.observed, over)
+	for _, c := range annotations {
 		r.observed.Put(c.Name.String(), c, c.First)
+	}
+}
+
+func drop[T any](q *write.Queue[T], over []types.NamespacedName) {
+	for _, name := range over {
+		q.Drop(name.String())
 	}
 }
 
@@ -148,7 +178,7 @@ func (r *reporter) addresses() status.Addresses {
 	if r.options.PublishService.Name == "" {
 		return status.FromAddress(r.options.PublishAddress)
 	}
-	service, known := r.watch.Published()
+	service, known := r.cluster.Published()
 	switch {
 	case !known:
 		return status.Addresses{}

@@ -13,12 +13,16 @@ import (
 
 // Write carries a change out, by server-side apply: the API server notes that the status
 // is ours, and takes exactly that away when it is cleared. An Ingress of that name that
-// is another one by now is left alone.
+// is another one by now is left alone, as is one of another version if the change is for
+// one only.
 //
 // It is forced: the addresses are of whoever serves the Ingress, and a predecessor of
 // another name may have left its own.
 func Write(ctx context.Context, c client.IngressesGetter, change Change) error {
 	config := apply.Ingress(change.Name.Name, change.Name.Namespace).WithUID(change.UID)
+	if change.Version != "" {
+		config = config.WithResourceVersion(change.Version)
+	}
 	if len(change.Addresses) > 0 {
 		config = config.WithStatus(apply.IngressStatus().WithLoadBalancer(balancer(change.Addresses)))
 	}

@@ -3,8 +3,9 @@
 //
 // Guarantees: an Ingress that is served has the published addresses and no others; one
 // that is not served any more has none of ours; nothing is written that stands there
-// already; nothing is taken away because it is not known what to publish; what another
-// deployment of this program wrote stays.
+// already, and what was asked for is taken back when it does by itself; nothing is taken
+// away because it is not known what to publish; what another deployment of this program
+// wrote stays.
 //
 // The package never knows who leads, or when there is time to write.
 package status
@@ -72,79 +73,123 @@ type View struct {
 type Change struct {
 	Name types.NamespacedName
 	UID  types.UID
+	// Version is the only one of the Ingress that this is right for; "" = whichever it
+	// has. Addresses are right as long as it is served, but what is to be cleared may have
+	// given way to what another deployment wrote.
+	Version string
 	// Addresses replace what stands there; none clears it.
 	Addresses []networkingv1.IngressLoadBalancerIngress
 }
 
+// Same reports whether two changes come to the same, whichever version they are for.
+func (c Change) Same(o Change) bool {
+	return c.Name == o.Name && c.UID == o.UID && same(c.Addresses, o.Addresses)
+}
+
 // Plan remembers what was asked for. The zero value is ready. It belongs to one
-// goroutine.
+// goroutine at a time.
 type Plan struct {
-	seen  map[types.UID]bool  // was served by this process
+	// stood is what this program had written into the status of an Ingress when this
+	// process last served it, or wrote it: what it may take away again.
+	stood map[types.UID][]networkingv1.IngressLoadBalancerIngress
 	asked map[types.UID]asked // until the cluster shows another version
 }
 
 // asked is a change with the version of the Ingress that made it necessary. It keeps a
 // change from being asked for again before the cluster shows what came of it.
 type asked struct {
+	name      types.NamespacedName
 	version   string
 	addresses []networkingv1.IngressLoadBalancerIngress
 }
 
 // Forget makes the plan look at the cluster only, as after a time in which another
-// replica may have written.
+// replica may have written. Nothing that was asked for may still be written.
 func (p *Plan) Forget() { clear(p.asked) }
 
-// Changes are what has to be written, and was not asked for yet.
-func (p *Plan) Changes(v View) []Change {
-	if p.seen == nil {
-		p.seen, p.asked = make(map[types.UID]bool), make(map[types.UID]asked)
+// Wrote notes that a change was carried out.
+func (p *Plan) Wrote(c Change) {
+	p.prepare()
+	if len(c.Addresses) > 0 {
+		p.stood[c.UID] = c.Addresses
+		return
 	}
-	var changes []Change
+	// Once: if another deployment writes the same addresses, they are not ours to clear.
+	delete(p.stood, c.UID)
+}
+
+func (p *Plan) prepare() {
+	if p.stood == nil {
+		p.stood, p.asked = make(map[types.UID][]networkingv1.IngressLoadBalancerIngress), make(map[types.UID]asked)
+	}
+}
+
+// Changes are what has to be written, and was not asked for yet. Take back first what
+// was asked for under the names in over: there is no need of it any more. They are in no
+// order, and one may be the name of a change to another Ingress, which has followed.
+func (p *Plan) Changes(v View) (changes []Change, over []types.NamespacedName) {
+	p.prepare()
 	live := make(map[types.UID]bool, len(v.Live))
 	for _, ing := range v.Live {
 		live[ing.UID] = true
-		want, differs := p.decide(ing, v)
+		c, differs := p.decide(ing, v)
+		was, waits := p.asked[ing.UID]
 		if !differs {
-			delete(p.asked, ing.UID)
+			if waits {
+				over = append(over, was.name)
+				delete(p.asked, ing.UID)
+			}
 			continue
 		}
-		if a, ok := p.asked[ing.UID]; ok && a.version == ing.ResourceVersion && same(a.addresses, want) {
+		if waits && was.version == ing.ResourceVersion && same(was.addresses, c.Addresses) {
 			continue
 		}
-		p.asked[ing.UID] = asked{version: ing.ResourceVersion, addresses: want}
-		changes = append(changes, Change{
-			Name: types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name}, UID: ing.UID, Addresses: want,
-		})
+		p.asked[ing.UID] = asked{name: c.Name, version: ing.ResourceVersion, addresses: c.Addresses}
+		changes = append(changes, c)
 	}
-	maps.DeleteFunc(p.seen, func(uid types.UID, _ bool) bool { return !live[uid] })
-	maps.DeleteFunc(p.asked, func(uid types.UID, _ asked) bool { return !live[uid] })
-	return changes
+	for uid, was := range p.asked {
+		if !live[uid] {
+			over = append(over, was.name)
+			delete(p.asked, uid)
+		}
+	}
+	maps.DeleteFunc(p.stood, func(uid types.UID, _ []networkingv1.IngressLoadBalancerIngress) bool { return !live[uid] })
+	return changes, over
 }
 
-// decide is what stands in the status of an Ingress, and whether that differs from what
-// stands there.
-func (p *Plan) decide(ing *networkingv1.Ingress, v View) (want []networkingv1.IngressLoadBalancerIngress, differs bool) {
+// decide is what is to stand in the status of an Ingress, and whether that differs from
+// what stands there.
+func (p *Plan) decide(ing *networkingv1.Ingress, v View) (c Change, differs bool) {
+	c = Change{Name: types.NamespacedName{Namespace: ing.Namespace, Name: ing.Name}, UID: ing.UID}
 	has := ing.Status.LoadBalancer.Ingress
-	if v.Ours[ing.UID] {
-		p.seen[ing.UID] = true
-		return v.Want.List, v.Want.Known && !same(has, v.Want.List)
+	written := len(has) > 0 && watch.OwnsStatus(ing)
+	// One that was handed over a moment ago is served until that is compiled.
+	if v.Ours[ing.UID] && claimOf(ing, v.Classes, v.Class) == mine {
+		if written {
+			p.stood[ing.UID] = has
+		}
+		c.Addresses = v.Want.List
+		return c, v.Want.Known && !same(has, v.Want.List)
 	}
-	if !Left(ing, v.Classes, v.Class, p.seen[ing.UID]) {
-		return nil, false
+	if !written {
+		return c, false
 	}
-	// Once: if another deployment serves it now, what it writes is not ours to clear.
-	delete(p.seen, ing.UID)
-	return nil, len(has) > 0 && watch.OwnsStatus(ing)
+	ours := same(has, p.stood[ing.UID])
+	if !ours {
+		delete(p.stood, ing.UID) // or it would be taken for ours if it came back
+	}
+	c.Version = ing.ResourceVersion
+	return c, Left(ing, v.Classes, v.Class, ours)
 }
 
-// Left reports whether an Ingress that is not served was served by this program and is
-// not to be any more. seen tells that this process served it.
-func Left(ing *networkingv1.Ingress, classes []*networkingv1.IngressClass, class string, seen bool) bool {
+// Left reports whether what this program wrote into an Ingress that is not served is to be
+// taken away. ours tells that it is what this process left there.
+func Left(ing *networkingv1.Ingress, classes []*networkingv1.IngressClass, class string, ours bool) bool {
 	switch claimOf(ing, classes, class) {
 	case foreign:
 		return true
 	case unclear:
-		return seen
+		return ours
 	}
 	return false
 }
