@@ -105,6 +105,20 @@ func Cut(text string, width int) string {
 	return ansi.Truncate(text, width, "…")
 }
 
+// CutMiddle returns text without escape sequences, at most width columns wide, with an
+// ellipsis for what is cut out of its middle: the ends of a name tell more.
+func CutMiddle(text string, width int) string {
+	all, room := Width(text), width/2
+	if all <= width || width <= 1 {
+		return Cut(text, width)
+	}
+	end := ansi.TruncateLeft(text, all-room, "")
+	if Width(end) > room { // a wide character lies over the edge
+		end = ansi.TruncateLeft(text, all-room+1, "")
+	}
+	return Cut(text, width-room) + end
+}
+
 // Pad returns text, cut or followed by spaces, exactly width columns wide.
 func Pad(text string, width int) string {
 	text = Cut(text, width)

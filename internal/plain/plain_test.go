@@ -64,6 +64,21 @@ func TestCutAndPad(t *testing.T) {
 	}
 }
 
+func TestCutMiddle(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"abcdefgh", 8, "abcdefgh"}, {"abcdefgh", 5, "ab…gh"}, {"abcdefgh", 4, "a…gh"}, {"abcdefgh", 2, "…h"}, {"abcdefgh", 1, "…"}, {"abcdefgh", 0, ""},
+		{"日本語日本語", 7, "日…語"}, {"日本語", 5, "日…語"},
+	} {
+		if got := plain.CutMiddle(c.text, c.width); got != c.want {
+			t.Errorf("CutMiddle(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
+
 // Whatever comes in, what goes out holds no control character, is cleaned once and
 // for all, and fills the columns that it is given.
 func FuzzClean(f *testing.F) {
@@ -84,6 +99,9 @@ func FuzzClean(f *testing.F) {
 			t.Errorf("Clean(%q) = %q, and cleaned again %q", text, clean, again)
 		}
 		width %= 300
+		if cut := plain.CutMiddle(clean, width); plain.Width(cut) > max(width, 0) {
+			t.Errorf("CutMiddle(%q, %d) is %q", clean, width, cut)
+		}
 		if got := plain.Width(plain.Pad(clean, width)); got != max(width, 0) {
 			t.Errorf("Pad(%q, %d) is %d columns wide", clean, width, got)
 		}

@@ -27,7 +27,7 @@ const (
 func (m *Model) title() []string {
 	n := m.fleet.Numbers(m.now)
 	fresh := m.fleet.Fresh(m.now) > 0
-	name := m.fleet.Replicas[0].Name
+	name := plain.CutMiddle(m.fleet.Replicas[0].Name, m.width-len(" ramjet-top    ")-m.width/4) // of its sparkline
 	if all := len(m.fleet.Replicas); all > 1 {
 		name = fmt.Sprintf("%d of %d replicas", m.fleet.Fresh(m.now), all)
 	}
@@ -191,7 +191,7 @@ func (m *Model) staleBanner() string {
 		default:
 			name := ""
 			if several {
-				name = r.Name + " "
+				name = r.Short + " "
 			}
 			text = fmt.Sprintf("STALE  %ssince %s (%s ago): %s", name, m.at(s.Since), tally.Span(m.now.Clock-s.Since.Clock), s.Reason)
 		}

@@ -119,6 +119,7 @@ func New(ctx context.Context, o Options) *Model {
 		width: 80, height: 24,
 		keys: newKeys(o.ReadOnly), style: newStyles(),
 	}
+	m.fleet.Shorten(m.nameWidth())
 	m.help = newHelp(m.style)
 	m.filter = newFilter(m.style)
 	m.diff = viewport.New()
@@ -145,6 +146,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.width, m.height = msg.Width, msg.Height
+		m.fleet.Shorten(m.nameWidth())
 		m.refreshDiff()
 	case tickMsg:
 		return m, m.handleTick(msg)

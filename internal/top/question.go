@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -20,7 +21,29 @@ type question struct {
 	release    bool
 	generation uint64 // to pin, or the pinned one
 	digest     string // of it; "" = the daemon does not say
-	words      string
+	applied    string // how long it is ago that it was, to pin
+}
+
+// line is the question in a width: what y means must be readable on every terminal, and
+// what it is about. The rest of the sentence gives way, the number never does, and of a
+// replica (" on NAME", "" for the only one) no more than there is no room for.
+func (q *question) line(on string, width int) string {
+	const choice, yes = "  y = yes, other keys = no ", "  y = yes "
+	verb, rest := "Pin", ", applied "+q.applied+" ago?"
+	if q.release {
+		verb, rest = "Release", " and publish the newest?"
+	}
+	number := fmt.Sprint(q.generation)
+	forms := [][3]string{
+		{verb + " generation " + number, rest, choice}, {verb + " generation " + number, rest, yes},
+		{verb + " generation " + number, "?", yes}, {verb + " " + number, "?", yes},
+	}
+	room := func(f [3]string) int { return width - 2 - len(f[0]) - len(f[1]) - len(f[2]) }
+	f := forms[len(forms)-1]
+	if i := slices.IndexFunc(forms, func(f [3]string) bool { return plain.Width(on) <= room(f) }); i >= 0 {
+		f = forms[i]
+	}
+	return spread(" "+f[0]+plain.CutMiddle(on, room(f))+f[1], f[2], width)
 }
 
 // notice tells how something went, until the next key.
@@ -53,7 +76,7 @@ func (m *Model) askPin() {
 	case s != nil:
 		m.asking = &question{
 			replica: s.Replica, generation: s.Generation.Generation, digest: s.Digest,
-			words: fmt.Sprintf("Pin generation %d%s, applied %s ago?", s.Generation.Generation, m.on(s.Replica), tally.Age(s.Age)),
+			applied: tally.Age(s.Age),
 		}
 	}
 }
@@ -74,7 +97,6 @@ func (m *Model) askRelease() {
 		digest, _ := r.Digest(pin.Generation)
 		m.asking = &question{
 			replica: s.Replica, release: true, generation: pin.Generation, digest: digest,
-			words: fmt.Sprintf("Release generation %d%s and publish the newest?", pin.Generation, m.on(s.Replica)),
 		}
 	}
 }
@@ -84,7 +106,7 @@ func (m *Model) on(replica int) string {
 	if len(m.fleet.Replicas) == 1 {
 		return ""
 	}
-	return " on " + m.fleet.Replicas[replica].Name
+	return " on " + m.fleet.Replicas[replica].Short
 }
 
 // moved says what became of the subject of a question by the newest answer of the

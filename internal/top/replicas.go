@@ -31,14 +31,13 @@ func (m *Model) replicas() []string {
 		right:    []bool{false, true, true, true, true, true, true, false},
 		selected: -1,
 	}
-	widest, highest := 7, uint64(0)
+	highest := uint64(0)
 	for _, r := range all {
-		widest = max(widest, plain.Width(r.Name))
 		if r.Known() {
 			highest = max(highest, r.Numbers().Highest)
 		}
 	}
-	g.columns[0].Width, g.columns[1].Width = min(widest, m.width/3), generationWidth(highest)
+	g.columns[0].Width, g.columns[1].Width = widestName(all), generationWidth(highest)
 	g.columns[7].Width = max(m.room(g), 1)
 	for _, r := range all {
 		g.rows = append(g.rows, m.replicaRow(r))
@@ -55,6 +54,19 @@ func (m *Model) replicas() []string {
 	return append(lines, "")
 }
 
+// nameWidth is how wide the short names of replicas may be: they stand in tables and in
+// sentences.
+func (m *Model) nameWidth() int { return max(m.width, leastWidth) / 4 }
+
+// widestName is the width of a column of short names.
+func widestName(replicas []*tally.Replica) int {
+	widest := len("REPLICA")
+	for _, r := range replicas {
+		widest = max(widest, plain.Width(r.Short))
+	}
+	return widest
+}
+
 // trouble is how much a replica should be looked at.
 func (m *Model) trouble(r *tally.Replica) int {
 	if _, stale := r.Stale(m.now, m.options.Interval); stale {
@@ -67,10 +79,10 @@ func (m *Model) trouble(r *tally.Replica) int {
 }
 
 func (m *Model) replicaRow(r *tally.Replica) table.Row {
-	row := table.Row{r.Name, "-", "-", "-", "-", "-", "-", ""}
+	row := table.Row{r.Short, "-", "-", "-", "-", "-", "-", ""}
 	if r.Known() {
 		n := r.Numbers()
-		row = table.Row{r.Name, m.generation(n), whole(n), tally.PerSecond(n.Rate), tally.ErrorShare(n.Rate), tally.Latency(n.Rate), uptime(n), ""}
+		row = table.Row{r.Short, m.generation(n), whole(n), tally.PerSecond(n.Rate), tally.ErrorShare(n.Rate), tally.Latency(n.Rate), uptime(n), ""}
 	}
 	_, pinned := r.Pin(m.now)
 	switch s, stale := r.Stale(m.now, m.options.Interval); {

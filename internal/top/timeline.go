@@ -78,7 +78,7 @@ func (m *Model) timelineLines(height int) []string {
 			fmt.Sprint(a.Generation.Generation), m.applyTime(a), tally.Age(a.Age), m.state(a, i == g.selected), a.Summary,
 		}
 		if several {
-			row = append(table.Row{m.fleet.Replicas[a.Replica].Name}, row...)
+			row = append(table.Row{m.fleet.Replicas[a.Replica].Short}, row...)
 		}
 		g.rows = append(g.rows, row)
 	}
@@ -118,11 +118,7 @@ func (m *Model) timelineGrid(several bool) grid {
 		right: []bool{true, false, true, false, false},
 	}
 	if several {
-		widest := 7
-		for _, r := range m.fleet.Replicas {
-			widest = max(widest, plain.Width(r.Name))
-		}
-		g.columns = append([]table.Column{{Title: "REPLICA", Width: min(widest, m.width/4)}}, g.columns...)
+		g.columns = append([]table.Column{{Title: "REPLICA", Width: widestName(m.fleet.Replicas)}}, g.columns...)
 		g.right = append([]bool{false}, g.right...)
 	}
 	room := m.room(g)

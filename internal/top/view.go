@@ -99,12 +99,7 @@ func (m *Model) tabs() string {
 func (m *Model) foot() string {
 	switch {
 	case m.asking != nil:
-		// What y means must be readable on every terminal, and what it is about.
-		words, choice := " "+m.asking.words, "  y = yes, other keys = no "
-		if plain.Width(words)+plain.Width(choice) >= m.width {
-			choice = "  y = yes "
-		}
-		return m.style.question.Render(spread(words, choice, m.width))
+		return m.style.question.Render(m.asking.line(m.on(m.asking.replica), m.width))
 	case m.filtering:
 		m.filter.SetWidth(max(m.width-5, 1))
 		return plain.Cut(" "+m.filter.View(), m.width)
@@ -117,12 +112,16 @@ func (m *Model) foot() string {
 func (m *Model) waitingLines() []string {
 	lines := []string{""}
 	for _, r := range m.fleet.Replicas {
+		name := r.Short
+		if len(m.fleet.Replicas) == 1 {
+			name = plain.CutMiddle(r.Name, m.width/2)
+		}
 		stale, failing := r.Stale(m.now, m.options.Interval)
 		if !failing {
-			lines = append(lines, "  Asking "+r.Name+" …")
+			lines = append(lines, "  Asking "+name+" …")
 			continue
 		}
-		lines = append(lines, "  "+m.style.bad.Render(r.Name+": "+stale.Reason))
+		lines = append(lines, "  "+m.style.bad.Render(name+": "+stale.Reason))
 	}
 	return append(lines, "", "  "+m.style.faint.Render("Is the daemon up, and is this its --admin port? It is asked again every "+m.options.Interval.String()+"."))
 }

@@ -13,6 +13,8 @@ import (
 type Replica struct {
 	// Name is that of its target, fit for a terminal.
 	Name string
+	// Short is Name until Fleet.Shorten makes it fit.
+	Short string
 
 	reading *adminclient.Reading // the last one; nil = none yet
 	came    Moment               // of reading
@@ -35,7 +37,10 @@ type Replica struct {
 }
 
 // NewReplica returns one that was never asked.
-func NewReplica(name string) *Replica { return &Replica{Name: plain.Clean(name)} }
+func NewReplica(name string) *Replica {
+	name = plain.Clean(name)
+	return &Replica{Name: name, Short: name}
+}
 
 // Asked notes that an answer is waited for from now on.
 func (r *Replica) Asked(now Moment) {
@@ -144,7 +149,7 @@ func (r *Replica) Stale(now Moment, interval time.Duration) (Stale, bool) {
 
 // Pin is a pin that is held.
 type Pin struct {
-	Replica    string
+	Replica    string // its short name
 	Generation uint64
 	// Age is that of the pinned generation, since it was applied; negative if it is
 	// not known.
@@ -163,7 +168,7 @@ func (r *Replica) Pin(now Moment) (Pin, bool) {
 	if r.pin == nil {
 		return Pin{}, false
 	}
-	p := Pin{Replica: r.Name, Generation: *r.pin, Age: -1, Held: now.Clock - r.pinSeen.Clock, Exact: r.pinFrom}
+	p := Pin{Replica: r.Short, Generation: *r.pin, Age: -1, Held: now.Clock - r.pinSeen.Clock, Exact: r.pinFrom}
 	if g := r.reading.Generations; g.PinnedAt != nil && g.Pinned != nil && *g.Pinned == p.Generation {
 		p.Since, p.Held, p.Exact = *g.PinnedAt, r.age(now, *g.PinnedAt), true
 	}
