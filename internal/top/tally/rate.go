@@ -10,6 +10,7 @@
 package tally
 
 import (
+	"math"
 	"time"
 
 	"ramjet.dev/ingress/internal/admin"
@@ -42,7 +43,8 @@ func (r Rate) Mean() (millis float64, ok bool) {
 	if !r.Known || r.Count <= 0 {
 		return 0, false
 	}
-	return r.Millis / r.Count, true
+	mean := r.Millis / r.Count
+	return mean, !math.IsNaN(mean) // sums may be too large to be told
 }
 
 // Share is the share of errors in the requests, from 0 to 1, false if there were no
@@ -51,7 +53,8 @@ func (r Rate) Share() (share float64, ok bool) {
 	if !r.Known || r.Requests <= 0 {
 		return 0, false
 	}
-	return min(r.Errors/r.Requests, 1), true
+	share = min(r.Errors/r.Requests, 1)
+	return share, !math.IsNaN(share)
 }
 
 // add is the sum of what two replicas did at the same time. What is not known of one

@@ -192,10 +192,31 @@ func TestNumbers(t *testing.T) {
 	for r, want := range map[tally.Rate]string{
 		{}: "-", {Known: true}: "-", {Known: true, Requests: 10}: "0.0%", {Known: true, Requests: 1e6, Errors: 1}: "<0.1%",
 		{Known: true, Requests: 8, Errors: 1}: "12.5%", {Known: true, Requests: 1e6, Errors: 1e6 - 1}: ">99.9%", {Known: true, Requests: 3, Errors: 3}: "100.0%",
-		{Known: true, Requests: 3, Errors: 4}: "100.0%",
+		{Known: true, Requests: 3, Errors: 4}: "100.0%", {Known: true, Requests: math.Inf(1), Errors: math.Inf(1)}: "-",
 	} {
 		if got := tally.ErrorShare(r); got != want {
 			t.Errorf("ErrorShare(%+v) = %q, want %q", r, got, want)
+		}
+	}
+}
+
+// Numbers that are too large to be added up are not known.
+func TestTooLarge(t *testing.T) {
+	f := tally.NewFleet([]string{"a", "b"}, time.Second)
+	for _, r := range f.Replicas {
+		for seconds, v := range []float64{0, 1.7e308} {
+			r.Answered(at(float64(seconds)), &adminclient.Reading{RoutesAt: at(float64(seconds)).Clock, SeriesAt: at(float64(seconds)).Clock, Series: adminclient.Series{
+				`ramjet_requests_total{code="2xx"}`: v, `ramjet_requests_total{code="5xx"}`: v, "ramjet_active_connections": v,
+				"ramjet_upstream_latency_seconds_count": v, "ramjet_upstream_latency_seconds_sum": v,
+			}})
+		}
+	}
+	n := f.Numbers(at(1))
+	for what, got := range map[string]string{
+		"requests": tally.PerSecond(n.Rate), "errors": tally.ErrorsPerSecond(n.Rate), "share": tally.ErrorShare(n.Rate), "latency": tally.Latency(n.Rate), "connections": tally.Whole(n.Connections),
+	} {
+		if got != "-" {
+			t.Errorf("%s: %q, want none", what, got)
 		}
 	}
 }
