@@ -26,10 +26,11 @@ type Replica struct {
 	base     *adminclient.Reading
 	baseRows []*Row
 
-	first   Moment // when it was asked for the first time
-	asked   Moment // when it was asked last
-	waiting bool   // for the answer to that
-	failure string // why the last answer was none; "" = it was one
+	first   Moment        // when it was asked for the first time
+	asked   Moment        // when it was asked last
+	waiting bool          // for the answer to that
+	usual   time.Duration // the longest that an answer took lately
+	failure string        // why the last answer was none; "" = it was one
 
 	pin     *uint64 // of reading
 	pinSeen Moment  // when pin was seen first
@@ -65,6 +66,9 @@ const shortestGap = 50 * time.Millisecond
 // Answered notes an answer. The rates are those of the time since the answer before,
 // whatever happened in between.
 func (r *Replica) Answered(now Moment, reading *adminclient.Reading) {
+	if r.waiting {
+		r.usual = min(max(now.Clock-r.asked.Clock, r.usual-r.usual/8), longest/2)
+	}
 	r.waiting, r.failure = false, ""
 	routes := reading.Routes.Routes
 	switch base := r.base; {
@@ -126,12 +130,15 @@ type Stale struct {
 	Reason string
 }
 
-// impatience is the shortest time after which an answer that does not come is worth
-// a word.
-const impatience = time.Second
+// An answer that does not come is worth a word after an interval, but not before
+// impatience, nor before it takes twice as long as is usual: a daemon that is slow and
+// answers would be called gone between any two answers. After longest it is in any case.
+const (
+	impatience = time.Second
+	longest    = 10 * time.Second
+)
 
-// Stale reports whether the replica failed to answer, or takes longer than an
-// interval to do so.
+// Stale reports whether the replica failed to answer, or takes too long to do so.
 func (r *Replica) Stale(now Moment, interval time.Duration) (Stale, bool) {
 	s := Stale{Since: r.came, Reason: r.failure}
 	if !r.Known() {
@@ -140,7 +147,7 @@ func (r *Replica) Stale(now Moment, interval time.Duration) (Stale, bool) {
 	if r.failure != "" {
 		return s, true
 	}
-	if waits := now.Clock - r.asked.Clock; r.waiting && waits >= max(interval, impatience) {
+	if waits := now.Clock - r.asked.Clock; r.waiting && waits >= max(interval, impatience, 2*r.usual) {
 		s.Reason = "no answer for " + Span(waits)
 		return s, true
 	}

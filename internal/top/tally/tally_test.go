@@ -106,6 +106,40 @@ func TestStale(t *testing.T) {
 	check("asking again does not make it fresh", 20, time.Second, "since 4.5s: bad \uFFFD[31m")
 }
 
+// A daemon that is slow and answers is not called gone in between; one that was slow
+// once is, before long.
+func TestSlowIsNotStale(t *testing.T) {
+	r := tally.NewReplica("a")
+	now := 0.0
+	ask := func(takes float64) (wasStale bool) {
+		r.Asked(at(now))
+		for end := now + takes; now < end; now += 0.1 {
+			if _, stale := r.Stale(at(now), time.Second); stale {
+				wasStale = true
+			}
+		}
+		r.Answered(at(now), reading(now, 1, 0, 1))
+		return wasStale
+	}
+	if ask(0.2) || !ask(1.3) {
+		t.Error("who is quick as a rule is late after a second")
+	}
+	for i := range 20 {
+		if ask(1.3) || i%3 == 0 && ask(0.2) {
+			t.Errorf("answer %d in 1.3 s was late", i)
+		}
+	}
+	if !ask(30) {
+		t.Error("who does not answer at all is not late")
+	}
+	for range 20 {
+		ask(0.2)
+	}
+	if !ask(1.3) {
+		t.Error("what was usual is not forgotten")
+	}
+}
+
 // Rows is routes of a replica whose numbers are known after a second.
 func rows(t *testing.T, routes ...admin.Route) []*tally.Row {
 	t.Helper()
