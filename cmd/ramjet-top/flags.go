@@ -51,8 +51,9 @@ flags:
 RAMJET_TOP_TOKEN_FILE is --token-file from the environment; the flag beats it.
 With NO_COLOR set to anything, and with TERM=dumb, there are no colours.
 
-Exit status: 0 when all went well, 1 when a daemon could not be reached, 2 when a
-flag, a variable or the terminal is refused: nothing was asked then.
+Exit status: 0 when all went well, 1 when a daemon could not be reached or the
+terminal broke, 2 when a flag, a variable or the terminal is refused: nothing was
+asked then.
 
 Examples:
   ramjet-top

@@ -25,7 +25,7 @@ import (
 // Exit statuses, as --help lists them.
 const (
 	exitOK          = 0
-	exitUnreachable = 1 // a daemon did not answer, or the program had a fault
+	exitUnreachable = 1 // a daemon did not answer, the terminal broke, or the program had a fault
 	exitRefused     = 2 // a flag, a variable or the terminal was refused: nothing was asked
 )
 
@@ -102,7 +102,7 @@ func watch(c config, clients []*adminclient.Client, clock *clock, stdin io.Reade
 	m := top.New(ctx, o)
 	if err := top.Run(ctx, m, stdin, stdout, os.Environ()); err != nil {
 		fmt.Fprintln(stderr, "ramjet-top:", err)
-		if errors.Is(err, top.ErrFault) {
+		if errors.Is(err, top.ErrFault) || m.Asked() {
 			return exitUnreachable
 		}
 		return exitRefused

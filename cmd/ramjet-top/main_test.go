@@ -14,6 +14,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -224,6 +225,38 @@ func TestLeaving(t *testing.T) {
 			t.Errorf("exit status %d, want 1", code)
 		}
 	})
+}
+
+// breaking is a terminal that breaks when ! is typed.
+type breaking struct{ *os.File }
+
+func (b breaking) Read(p []byte) (int, error) {
+	n, err := b.File.Read(p)
+	if bytes.Contains(p[:n], []byte("!")) {
+		return 0, syscall.EIO
+	}
+	return n, err
+}
+
+// A terminal that breaks while it is watched is no refusal: daemons were asked.
+func TestBrokenTerminal(t *testing.T) {
+	p := listen(t)
+	term := terminal.New(t, 80, 24)
+	var errs bytes.Buffer
+	status := make(chan int, 1)
+	go func() {
+		status <- run([]string{p.host}, func(string) (string, bool) { return "", false }, breaking{term.TTY}, term.TTY, &errs)
+	}()
+	term.Wait("b.test")
+	term.Type("!")
+	select {
+	case got := <-status:
+		if got != exitUnreachable || !strings.HasPrefix(errs.String(), "ramjet-top: use the terminal: ") {
+			t.Errorf("status %d, %q", got, &errs)
+		}
+	case <-time.After(terminal.Patience):
+		t.Fatal("the program did not end")
+	}
 }
 
 // Keys come from the terminal also where standard input is something else.

@@ -71,6 +71,7 @@ type Model struct {
 	options Options
 	ctx     context.Context // of the commands
 	fleet   *tally.Fleet
+	asked   bool // anybody
 
 	now  tally.Moment  // of the last message that told it
 	next time.Duration // when to ask again, on the clock
@@ -136,6 +137,9 @@ func (m *Model) Answered() bool {
 	return false
 }
 
+// Asked reports whether any daemon was ever asked.
+func (m *Model) Asked() bool { return m.asked }
+
 // Init begins to watch.
 func (m *Model) Init() tea.Cmd {
 	return func() tea.Msg { return tickMsg{m.options.Clock.Now()} }
@@ -190,6 +194,7 @@ func (m *Model) ask(replica int) tea.Cmd {
 		return nil
 	}
 	r.Asked(m.now)
+	m.asked = true
 	return m.read(replica)
 }
 
