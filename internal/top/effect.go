@@ -30,6 +30,29 @@ type doneMsg struct {
 	err error
 }
 
+// drawnMsg says that a question was on the screen.
+type drawnMsg struct{ *question }
+
+// fewFrames is the time in which a terminal shows what View returned: frames are a
+// sixtieth of a second apart, and the next one waits for a terminal that is slow to take
+// this one.
+const fewFrames = 50 * time.Millisecond
+
+// untilDrawn tells when a question was on the screen. What is waited for is a terminal:
+// this is not the time of Clock.
+func (m *Model) untilDrawn(q *question) tea.Cmd {
+	return func() tea.Msg {
+		shown := time.NewTimer(fewFrames)
+		defer shown.Stop()
+		select {
+		case <-shown.C:
+			return drawnMsg{q}
+		case <-m.ctx.Done():
+			return nil
+		}
+	}
+}
+
 // wait is a tick after a while.
 func (m *Model) wait(d time.Duration) tea.Cmd {
 	return func() tea.Msg {

@@ -166,7 +166,7 @@ func TestPinOneReplica(t *testing.T) {
 	r.Type("\tj")
 	r.Wait("▸  10.0.0.8:10254")
 	r.Type("p")
-	r.Wait("Pin generation 42 on 10.0.0.8:10254")
+	r.Wait("Pin generation 42 on 10.0.0.8:10254", "y = yes")
 	r.Type("y")
 	r.Wait("Pinned on 10.0.0.8:10254: generation 42 serves", "PINNED  generation 42 on 10.0.0.8:10254")
 	for i, d := range daemons {

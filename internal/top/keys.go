@@ -99,7 +99,7 @@ func (m *Model) handleKey(msg tea.KeyPressMsg) tea.Cmd {
 	case key.Matches(msg, m.keys.other):
 		m.screen = routesScreen + timelineScreen - m.screen
 	case m.screen == timelineScreen:
-		m.handleTimelineKey(msg)
+		return m.handleTimelineKey(msg)
 	default:
 		return m.handleRoutesKey(msg)
 	}
@@ -164,15 +164,15 @@ func (m *Model) sortBy(order tally.Order) {
 	m.refreshRows()
 }
 
-func (m *Model) handleTimelineKey(msg tea.KeyPressMsg) {
+func (m *Model) handleTimelineKey(msg tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, m.keys.expand):
 		m.expanded = !m.expanded
 		m.refreshDiff()
 	case msg.String() == "p":
-		m.askPin()
+		return m.askPin()
 	case msg.String() == "u":
-		m.askRelease()
+		return m.askRelease()
 	case m.expanded && key.Matches(msg, m.keys.pageUp):
 		m.diff.PageUp()
 	case m.expanded && key.Matches(msg, m.keys.pageDown):
@@ -181,4 +181,5 @@ func (m *Model) handleTimelineKey(msg tea.KeyPressMsg) {
 		m.handleMove(msg, &m.applied, len(m.timeline), m.bodyHeight()-1)
 		m.refreshDiff()
 	}
+	return nil
 }

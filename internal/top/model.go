@@ -158,6 +158,8 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, m.handleAnswer(msg)
 	case doneMsg:
 		return m, m.handleDone(msg)
+	case drawnMsg:
+		msg.drawn = true // of another question that is asked by now it does not matter
 	case tea.KeyPressMsg:
 		return m, m.handleKey(msg)
 	default:

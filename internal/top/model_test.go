@@ -77,7 +77,9 @@ func TestLeavingTooEarly(t *testing.T) {
 	pinning := func() *Model {
 		m := quiet(1)
 		m.Update(answerMsg{at: moment(1), reading: kept(1, 42, "a")})
-		press(m, "\tpy")
+		press(m, "\tp")
+		m.Update(drawnMsg{m.asking})
+		press(m, "y")
 		return m
 	}
 	m := pinning()
@@ -97,6 +99,31 @@ func TestLeavingTooEarly(t *testing.T) {
 	}
 	if !quits(quiet(1), q) {
 		t.Error("q does not leave")
+	}
+}
+
+// A y that was typed before the question was on the screen is no answer to it, and
+// neither is one to a question before; any other key cancels at once.
+func TestTypedAhead(t *testing.T) {
+	m := quiet(1)
+	m.Update(answerMsg{at: moment(1), reading: kept(1, 42, "a")})
+	press(m, "\tp")
+	first := m.asking
+	press(m, "npyy")
+	m.Update(drawnMsg{first})
+	press(m, "y")
+	if m.asking == nil || m.underway != 0 {
+		t.Fatal("answered before it was asked")
+	}
+	if foot := m.foot(); strings.Contains(foot, "y = yes") || !strings.Contains(foot, "Pin generation 42") {
+		t.Errorf("the question is %q", foot)
+	}
+	m.Update(drawnMsg{m.asking})
+	if foot := m.foot(); !strings.Contains(foot, "y = yes") {
+		t.Errorf("the question is %q", foot)
+	}
+	if press(m, "y"); m.asking != nil || m.underway != 1 {
+		t.Error("not answered")
 	}
 }
 
@@ -178,6 +205,9 @@ func TestNothingIsWider(t *testing.T) {
 				}
 				m.Update(answerMsg{at: moment(2), err: errors.New(long)})
 				press(m, keys)
+				if m.asking != nil {
+					m.Update(drawnMsg{m.asking})
+				}
 				lines := m.lines()
 				if len(lines) != size[1] {
 					t.Errorf("%v, %d replicas, keys %q: %d lines", size, replicas, keys, len(lines))

@@ -29,7 +29,7 @@ func listen(t *testing.T, d *real) *address {
 func (r *rig) oldest() {
 	r.t.Helper()
 	r.Type("Gp")
-	r.Wait("Pin generation 1")
+	r.Wait("Pin generation 1", "y = yes")
 }
 
 // A daemon that is started again counts from 1 again: its generation 1 is not the one
@@ -98,7 +98,7 @@ func TestPinMovesUnderTheQuestion(t *testing.T) {
 	ask := func() {
 		t.Helper()
 		r.Type("u")
-		r.Wait("Release generation 2 and publish the newest?")
+		r.Wait("Release generation 2 and publish the newest?", "y = yes")
 	}
 
 	ask()

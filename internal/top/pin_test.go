@@ -121,11 +121,11 @@ func TestPinAndRelease(t *testing.T) {
 	r.clock.advance(time.Second)
 	r.Wait("held", "3 newer not served")
 	r.Type("p")
-	r.Wait("Pin generation 1") // the cursor stayed with its generation
+	r.Wait("Pin generation 1", "y = yes") // the cursor stayed with its generation
 	r.Type("y")
 	r.Wait("409: a pin is held already, nothing was changed: release it first (u)")
 	r.Type("u")
-	r.Wait("Release generation 1 and publish the newest?")
+	r.Wait("Release generation 1 and publish the newest?", "y = yes")
 	d.state(t, 1, 1)
 	r.Type("y")
 	r.Wait("Released: generation 4 serves")
@@ -141,7 +141,7 @@ func TestAnythingElseCancels(t *testing.T) {
 	r := watchReal(t, d, realToken, nil)
 	for _, key := range []string{"n", "Y", "\r", "\x1b", "p", "q", " ", "\t", "\x1b[A"} {
 		r.Type("p")
-		r.Wait("Pin generation 3")
+		r.Wait("Pin generation 3", "y = yes")
 		r.Type(key)
 		r.Wait("Cancelled: nothing was changed")
 		r.Type("g")
@@ -159,14 +159,18 @@ func TestTokens(t *testing.T) {
 	} {
 		d := startReal(t)
 		r := watchReal(t, d, c.token, nil)
-		r.Type("py")
+		r.Type("p")
+		r.Wait("Pin generation 3", "y = yes")
+		r.Type("y")
 		r.Wait(c.advice)
 		d.state(t, 3)
 		if _, err := d.Pin(context.Background(), 2); err != nil {
 			t.Fatal(err)
 		}
 		r.advanceUntil("PINNED  generation 2") // the answer that follows the refusal may still be on its way
-		r.Type("uy")
+		r.Type("u")
+		r.Wait("Release generation 2", "y = yes")
+		r.Type("y")
 		r.Wait(c.advice)
 		d.state(t, 2, 2)
 	}
@@ -203,10 +207,10 @@ func TestCursorStaysWithItsGeneration(t *testing.T) {
 	r.clock.advance(time.Second)
 	r.Wait("gen 3→4", "▸      3")
 	r.Type("p")
-	r.Wait("Pin generation 3")
+	r.Wait("Pin generation 3", "y = yes")
 	d.apply(t, 5)
 	r.clock.advance(time.Second)
-	r.Wait("gen 4→5", "Pin generation 3")
+	r.Wait("gen 4→5", "Pin generation 3", "y = yes")
 	r.Type("y")
 	r.Wait("Pinned: generation 3 serves")
 	d.state(t, 3, 3)
@@ -218,7 +222,7 @@ func TestPinOfWhatIsGone(t *testing.T) {
 	d := startReal(t)
 	r := watchReal(t, d, realToken, nil)
 	r.Type("jjp")
-	r.Wait("Pin generation 1")
+	r.Wait("Pin generation 1", "y = yes")
 	for n := uint64(4); n <= 12; n++ {
 		d.apply(t, n)
 	}

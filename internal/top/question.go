@@ -22,6 +22,7 @@ type question struct {
 	generation uint64 // to pin, or the pinned one
 	digest     string // of it; "" = the daemon does not say
 	applied    string // how long it is ago that it was, to pin
+	drawn      bool   // the question was on the screen: y counts from now on
 }
 
 // line is the question in a width: what y means must be readable on every terminal, and
@@ -42,6 +43,9 @@ func (q *question) line(on string, width int) string {
 	f := forms[len(forms)-1]
 	if i := slices.IndexFunc(forms, func(f [3]string) bool { return plain.Width(on) <= room(f) }); i >= 0 {
 		f = forms[i]
+	}
+	if !q.drawn {
+		f[2] = ""
 	}
 	return spread(" "+f[0]+plain.CutMiddle(on, room(f))+f[1], f[2], width)
 }
@@ -68,7 +72,7 @@ func (m *Model) selected() *tally.Applied {
 
 // askPin asks whether to pin the selected generation. The number is that of this
 // moment: the list may move before the answer.
-func (m *Model) askPin() {
+func (m *Model) askPin() tea.Cmd {
 	s := m.selected()
 	switch {
 	case m.options.ReadOnly:
@@ -78,11 +82,13 @@ func (m *Model) askPin() {
 			replica: s.Replica, generation: s.Generation.Generation, digest: s.Digest,
 			applied: tally.Age(s.Age),
 		}
+		return m.untilDrawn(m.asking)
 	}
+	return nil
 }
 
 // askRelease asks whether to release the pin of the replica under the cursor.
-func (m *Model) askRelease() {
+func (m *Model) askRelease() tea.Cmd {
 	s := m.selected()
 	switch {
 	case m.options.ReadOnly:
@@ -92,13 +98,15 @@ func (m *Model) askRelease() {
 		pin, pinned := r.Pin(m.now)
 		if !pinned {
 			m.notice = notice{"No pin is held" + m.on(s.Replica), false}
-			return
+			return nil
 		}
 		digest, _ := r.Digest(pin.Generation)
 		m.asking = &question{
 			replica: s.Replica, release: true, generation: pin.Generation, digest: digest,
 		}
+		return m.untilDrawn(m.asking)
 	}
+	return nil
 }
 
 // on names a replica where there are several.
@@ -130,9 +138,13 @@ func (m *Model) moved(q question) string {
 	return ""
 }
 
-// answerQuestion takes y for yes and all other keys for no.
+// answerQuestion takes y for yes and all other keys for no. A y that was typed before the
+// question was on the screen, right behind the p, is no answer to it.
 func (m *Model) answerQuestion(msg tea.KeyPressMsg) tea.Cmd {
 	q := *m.asking
+	if msg.String() == "y" && !q.drawn {
+		return nil
+	}
 	m.asking = nil
 	if msg.String() != "y" {
 		m.notice = notice{"Cancelled: nothing was changed", false}
