@@ -83,6 +83,7 @@ const (
 	unreachable  = "unreachable"
 	unfinished   = "unfinished"
 	unauthorized = "unauthorized"
+	busy         = "busy"
 )
 
 // over is what is said when a trouble has passed.
@@ -92,14 +93,16 @@ func over(key string) string {
 		return "the API server answers again"
 	case unauthorized:
 		return "the API server knows us again"
+	case busy:
+		return "the API server takes our requests again"
 	}
 	return "the API server allows again to read " + key
 }
 
-// troubles are what is wrong now: one for all kinds whose requests get no answer, and
-// one for each kind that is refused.
+// troubles are what is wrong now: one for all kinds whose requests get no answer, or that
+// of a stranger or a busy server, and one for each kind that is refused.
 func (h *herald) troubles(now time.Time, complete bool, all []Condition) []trouble {
-	var silent, unread, unknown []Condition
+	var silent, unread, unknown, later []Condition
 	var found []trouble
 	for _, c := range all {
 		switch {
@@ -111,14 +114,19 @@ func (h *herald) troubles(now time.Time, complete bool, all []Condition) []troub
 			silent = append(silent, c)
 		case c.failure == failureUnauthorized:
 			unknown = append(unknown, c)
-		case c.failure == failureForbidden && now.Sub(c.Since) < patience:
+		case now.Sub(c.Since) < patience:
 			// it may be a moment's refusal
+		case c.failure == failureBusy:
+			later = append(later, c)
 		default:
 			found = append(found, h.refusal(complete, c))
 		}
 	}
 	if len(unknown) > 0 {
 		found = append(found, h.stranger(complete, unknown))
+	}
+	if len(later) > 0 {
+		found = append(found, h.busy(complete, later))
 	}
 	if len(silent) > 0 {
 		found = append(found, h.outage(complete, silent))
@@ -153,6 +161,16 @@ func (h *herald) outage(complete bool, silent []Condition) trouble {
 	}
 	return trouble{key: unreachable, every: repeatOutage, notice: notice{text: text, attrs: []any{
 		"server", h.server, "error", oneLine(silent[0].err), "since", since.UTC().Format(time.RFC3339), "reading", names(silent),
+	}}}
+}
+
+func (h *herald) busy(complete bool, later []Condition) trouble {
+	text := "the API server has too many requests: still trying; what was read before stays in effect"
+	if !complete {
+		text = "not ready, since the API server has too many requests: still trying"
+	}
+	return trouble{key: busy, every: repeatOutage, notice: notice{text: text, attrs: []any{
+		"server", h.server, "error", oneLine(later[0].err), "reading", names(later),
 	}}}
 }
 

@@ -69,6 +69,17 @@ func TestHerald(t *testing.T) {
 			{10, false, []Condition{{Resource: ingresses, Since: at(0)}}, "not ready, since the API server has not sent everything yet"},
 			{12, false, []Condition{down(ingresses, 12)}, "not ready, since the API server does not answer"},
 		},
+		"busy": {
+			{1, true, []Condition{fails(ingresses, failureBusy, errBusy, 0)}, ""}, // for a moment: nobody needs to know
+			{2, true, []Condition{up(ingresses)}, ""},
+			{16, true, []Condition{fails(ingresses, failureBusy, errBusy, 10), up(services)}, "the API server has too many requests"},
+			{75, true, []Condition{fails(ingresses, failureBusy, errBusy, 10), up(services)}, ""},
+			{76, true, []Condition{fails(ingresses, failureBusy, errBusy, 10), up(services)}, "the API server has too many requests"},
+			{80, true, []Condition{up(ingresses), up(services)}, "+the API server takes our requests again"},
+		},
+		"busy at start": {
+			{6, false, []Condition{fails(ingresses, failureBusy, errBusy, 0)}, "not ready, since the API server has too many requests"},
+		},
 		"unknown to the server": {
 			{0, false, []Condition{fails(ingresses, failureUnauthorized, errForbidden, 0), fails(secrets, failureUnauthorized, errForbidden, 0)}, "not ready: the API server does not know who we are"},
 			{5, true, []Condition{up(ingresses), up(secrets)}, "+the API server knows us again"},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -18,12 +19,15 @@ import (
 
 const (
 	// firstRetry is the wait after the first failed attempt; it doubles up to mostRetry
-	// for an API server that does not answer, and to mostRefused for one that refuses:
-	// the one comes back while people wait for it, the other after somebody changed
-	// something.
+	// for an API server that does not answer, and to mostRefused for one that refuses or
+	// is busy: the one comes back while people wait for it, the others after somebody
+	// changed something, or fewer ask.
 	firstRetry  = 250 * time.Millisecond
 	mostRetry   = 2 * time.Second
 	mostRefused = 10 * time.Second
+	// mostAsked is how long a busy API server may make us wait: a Retry-After of a day
+	// would be a mistake of somebody on the way.
+	mostAsked = time.Minute
 )
 
 // source reads one kind from the API server for a reflector. What can pass by itself
@@ -65,7 +69,8 @@ func (s *source) ListWithContext(ctx context.Context, o metav1.ListOptions) (run
 // WatchWithContext watches, as soon as the API server answers. A watch that was to go
 // on from where an earlier one ended is said to have expired if the server could not be
 // reached for a while: the one that answers now may have been set back to an older
-// state, and would then say nothing until it had caught up with what we remember.
+// state, and would then say nothing until it had caught up with what we remember. One that
+// was only busy is the same server still, and is not made busier by a list.
 //
 // One that begins with all objects begins with those of now. Left to itself the
 // reflector asks for a state that is no older than what it has, and a server that was
@@ -111,14 +116,14 @@ func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (r
 			return result, outage, err
 		}
 		h.failed(kind, err)
-		outage = outage || kind == failureUnreachable
+		outage = outage || kind == failureUnreachable || kind == failureBusy && reinitializing(err)
 		if kind != last {
 			tries, last = 0, kind
 		}
 		if kind != failureForbidden {
 			allowed = nil
 		}
-		switch sleep(ctx, pause(kind, tries), allowed) {
+		switch sleep(ctx, pause(kind, err, tries), allowed) {
 		case ended:
 			return result, outage, ctx.Err()
 		case woken:
@@ -128,12 +133,24 @@ func patiently[T any](ctx context.Context, h *health, call func() (T, error)) (r
 }
 
 // pause is how long to wait after a failure that came after so many others of its kind.
-func pause(kind failure, tries int) time.Duration {
+func pause(kind failure, err error, tries int) time.Duration {
 	most := mostRefused
 	if kind == failureUnreachable {
 		most = mostRetry
 	}
-	return min(firstRetry<<min(tries, 10), most)
+	d := min(firstRetry<<min(tries, 10), most)
+	if kind == failureBusy {
+		asked, _ := apierrors.SuggestsClientDelay(err)
+		d = max(d, min(time.Duration(asked)*time.Second, mostAsked))
+	}
+	return d
+}
+
+// reinitializing reports whether an API server is busy because it lost its own store and
+// reads that anew: it may have been set back to an older state. Nothing but the text says
+// it (readGenerationLocked in storage/cacher/ready.go of k8s.io/apiserver).
+func reinitializing(err error) bool {
+	return strings.Contains(err.Error(), "storage is (re)initializing")
 }
 
 // waking says why a sleep is over.
@@ -172,6 +189,8 @@ const (
 	failureForbidden
 	// failureUnauthorized: we are not known.
 	failureUnauthorized
+	// failureBusy: we are to come later.
+	failureBusy
 )
 
 // classify sorts an error of a list or watch request.
@@ -187,7 +206,9 @@ func classify(err error) failure {
 		return failureUnauthorized
 	case apierrors.HasStatusCause(err, metav1.CauseTypeResourceVersionTooLarge):
 		return failureOther
-	case code == 429 || code >= 500:
+	case apierrors.IsTooManyRequests(err):
+		return failureBusy
+	case code >= 500: // with a Status too: that is how a server speaks that lost its store
 		return failureUnreachable
 	}
 	return failureOther

@@ -22,6 +22,7 @@ import (
 var (
 	errRefused   = fmt.Errorf("dial: %w", syscall.ECONNREFUSED)
 	errForbidden = apierrors.NewForbidden(schema.GroupResource{Resource: "secrets"}, "", errors.New("no rule"))
+	errBusy      = apierrors.NewTooManyRequests("too many requests", 4)
 	errTooLarge  = &apierrors.StatusError{ErrStatus: metav1.Status{
 		Code: 504, Reason: metav1.StatusReasonTimeout,
 		Details: &metav1.StatusDetails{Causes: []metav1.StatusCause{{Type: metav1.CauseTypeResourceVersionTooLarge}}},
@@ -37,7 +38,7 @@ func TestClassify(t *testing.T) {
 		{context.DeadlineExceeded, failureUnreachable},
 		{apierrors.NewInternalError(errors.New("etcd")), failureUnreachable},
 		{apierrors.NewServiceUnavailable("starting"), failureUnreachable},
-		{apierrors.NewTooManyRequests("later", 1), failureUnreachable},
+		{errBusy, failureBusy},
 		{errForbidden, failureForbidden},
 		{apierrors.NewUnauthorized("who"), failureUnauthorized},
 		{apierrors.NewResourceExpired("old"), failureOther},
@@ -87,6 +88,17 @@ func TestPatiently(t *testing.T) {
 		}
 		if took, outage, err := patient(t, h, denied...); took > 20*13*time.Second || took < 12*10*time.Second || outage || err != nil {
 			t.Errorf("denied: %v %v %v", took, outage, err)
+		}
+		if took, outage, err := patient(t, h, errBusy, errBusy); took < 2*4*time.Second || took > 2*5*time.Second || outage || err != nil {
+			t.Errorf("busy: %v %v %v", took, outage, err)
+		}
+		lost := apierrors.NewTooManyRequests("storage is (re)initializing: etcdserver: no leader", 1)
+		if took, outage, err := patient(t, h, lost); took < time.Second || !outage || err != nil {
+			t.Errorf("busy with reading its store: %v %v %v", took, outage, err)
+		}
+		absurd := apierrors.NewTooManyRequests("too many requests", 86400)
+		if took, _, err := patient(t, h, absurd); took < mostAsked || took > mostAsked*5/4 || err != nil {
+			t.Errorf("busy for a day: %v %v", took, err)
 		}
 		if took, _, err := patient(t, h, errTooLarge); took != 0 || err != errTooLarge {
 			t.Errorf("a version of the future: %v %v", took, err)
@@ -142,6 +154,44 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func newClient(t *testing.T, server *httptest.Server) kubernetes.Interface {
+	t.Helper()
+	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return client
+}
+
+// TestBusy: a watch that is to go on does so when a busy API server takes it, after no less
+// than that asked for; nothing is listed anew.
+func TestBusy(t *testing.T) {
+	requests := make(chan string, 3)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		requests <- r.URL.Query().Get("watch") + " " + r.URL.Query().Get("resourceVersion")
+		if len(requests) == 1 { // as its flow control says it
+			w.Header().Set("Retry-After", "1")
+			http.Error(w, "Too many requests, please try again later.", http.StatusTooManyRequests)
+			return
+		}
+		w.Header().Set("Content-Type", "application/json")
+	}))
+	defer server.Close()
+	s := &source{client: newClient(t, server).CoreV1().RESTClient(), resource: "services", selector: fields.Everything(), health: newHealth("services", time.Now, func() {})}
+	began := time.Now()
+	w, err := s.WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: "7"})
+	if err != nil {
+		t.Fatalf("the watch is given up: %v", err)
+	}
+	w.Stop()
+	if took := time.Since(began); took < time.Second {
+		t.Errorf("it asked again after %v", took)
+	}
+	if first, second := <-requests, <-requests; first != "true 7" || second != first || len(requests) > 0 {
+		t.Errorf("it asked for %q and %q, and %d times more", first, second, len(requests))
+	}
+}
+
 // TestConnectionsThatEnd: the client library turns an end of the connection into a watch
 // that ended before it began. That is an outage all the same, and each attempt is one
 // request.
@@ -152,13 +202,9 @@ func TestConnectionsThatEnd(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	}))
 	defer server.Close()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
 	failed := make(chan struct{}, 10)
 	h := newHealth("secrets", time.Now, func() { failed <- struct{}{} })
-	s := &source{client: client.CoreV1().RESTClient(), resource: "secrets", selector: fields.OneTermEqualSelector("type", "kubernetes.io/tls"), health: h}
+	s := &source{client: newClient(t, server).CoreV1().RESTClient(), resource: "secrets", selector: fields.OneTermEqualSelector("type", "kubernetes.io/tls"), health: h}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { _, err := s.WatchWithContext(ctx, metav1.ListOptions{}); ended <- err }()
@@ -189,15 +235,11 @@ func TestBeginsWithNow(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 	}))
 	defer server.Close()
-	client, err := kubernetes.NewForConfig(&rest.Config{Host: server.URL})
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, c := range []struct {
 		begins bool
 		want   string
 	}{{true, ""}, {false, "7"}} {
-		s := &source{client: client.CoreV1().RESTClient(), resource: "services", selector: fields.Everything(), health: newHealth("services", time.Now, func() {})}
+		s := &source{client: newClient(t, server).CoreV1().RESTClient(), resource: "services", selector: fields.Everything(), health: newHealth("services", time.Now, func() {})}
 		o := metav1.ListOptions{ResourceVersion: "7"}
 		if c.begins {
 			o.SendInitialEvents = &c.begins
