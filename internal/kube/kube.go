@@ -93,7 +93,7 @@ func New(o Options) *Cluster {
 		Changed: func() { c.class.Nudge() },
 	})
 	teller := events.NewTeller(o.Client.EventsV1(), o.Pod.Name, o.Log)
-	c.class = events.NewClass(events.ClassOptions{Teller: teller, Class: c.classReference, Leader: c.leader.State, Log: o.Log})
+	c.class = events.NewClass(events.ClassOptions{Teller: teller, Class: c.classReference, Leads: c.Leading, OthersAt: c.leader.OthersAt, Log: o.Log})
 	c.warnings = events.NewWarnings(teller, c.leader.Valid, o.Log)
 	c.reporter = newReporter(o, c.watch, c.leader.Valid)
 	return c

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	networkingv1 "k8s.io/api/networking/v1"
@@ -183,6 +184,27 @@ func (p *place) told(reason, note string) {
 		}
 		return false
 	})
+}
+
+// TestAppliedAfterACrash: a process that was killed leaves a Lease behind that names it. The next
+// one follows the dead until that runs out, and then tells of what it has applied meanwhile.
+func TestAppliedAfterACrash(t *testing.T) {
+	p := newPlace(t)
+	p.create("a", "a.test")
+	dead, duration, now := "pod-1_dead", int32(15), metav1.NowMicro()
+	_, err := p.CoordinationV1().Leases(p.name).Create(t.Context(), &coordinationv1.Lease{
+		ObjectMeta: metav1.ObjectMeta{Name: "ramjet-ingress-" + p.name + ".ns-" + p.name},
+		Spec:       coordinationv1.LeaseSpec{HolderIdentity: &dead, LeaseDurationSeconds: &duration, AcquireTime: &now, RenewTime: &now},
+	}, metav1.CreateOptions{})
+	p.must(err)
+	r := p.run("pod-1", p.account(), nil)
+	eventually(t, "it follows", func() bool { return r.log.count("following: another replica") == 1 })
+	r.serves(1)
+	r.leads()
+	eventually(t, "it is told", func() bool { return len(p.events("", "ConfigApplied")) == 1 })
+	if e := p.events("", "ConfigApplied")[0]; !strings.HasSuffix(e.Note, "(gen 0→1)") {
+		t.Errorf("%q", e.Note)
+	}
 }
 
 // TestWarnings: a warning is an Event once, whatever else happens, and after a restart.

@@ -215,7 +215,6 @@ var table = map[string]rule{
 		layer: 2,
 		imports: because{
 			"internal/audit":      "an event of the audit trail becomes one of the API",
-			"internal/kube/lead":  "only who leads tells of what all replicas do",
 			"internal/kube/pace":  "Events have a budget",
 			"internal/kube/write": "warnings wait in its queue",
 			"internal/translate":  "warnings are what it tells",

@@ -10,7 +10,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"ramjet.dev/ingress/internal/audit"
-	"ramjet.dev/ingress/internal/kube/lead"
 )
 
 const (
@@ -18,6 +17,9 @@ const (
 	tellTimeout = 5 * time.Second
 	// retryEvery is the wait after a request that failed.
 	retryEvery = 5 * time.Second
+	// telling is how long another replica that leads must have been there after a change, so
+	// that we believe that it told of it: it sees the change in its own time.
+	telling = 2 * time.Second
 )
 
 // ClassOptions says where the changes of the configuration are told.
@@ -26,8 +28,10 @@ type ClassOptions struct {
 	Teller *Teller
 	// Class returns the IngressClass, by name at least. Required.
 	Class func() corev1.ObjectReference
-	// Leader returns who leads. Required.
-	Leader func() lead.State
+	// Leads reports whether this replica leads. Required.
+	Leads func() bool
+	// OthersAt is when another is known to have been there to lead, zero = never. Required.
+	OthersAt func() time.Time
 	// Log takes what there is to say. Required.
 	Log *slog.Logger
 }
@@ -81,9 +85,8 @@ func (c *Class) Run(ctx context.Context) {
 func (c *Class) next() (waiting, time.Duration, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.trail.next(time.Now(), map[lead.State]verdict{
-		lead.Undecided: later, lead.Leading: told, lead.Following: withheld,
-	}[c.options.Leader()])
+	c.trail.leave(c.options.OthersAt().Add(-telling))
+	return c.trail.next(time.Now(), c.options.Leads())
 }
 
 // tell writes one Event. It is false if that has to be tried again.

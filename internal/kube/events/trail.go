@@ -91,13 +91,10 @@ func (t *trail) shorten() {
 }
 
 // next returns what to write now, and takes it from the budget. Of changes that were
-// applied only whoever leads tells: applied says whether that is so, and if it is not
-// known yet they wait while the rest goes ahead. If there is nothing, wait is how long
-// until there may be, 0 = not before something changes.
-func (t *trail) next(now time.Time, applied verdict) (w waiting, wait time.Duration, ok bool) {
-	if applied == withheld {
-		t.drop()
-	}
+// applied only whoever leads tells: where another does they wait, until it is known to have
+// told or to be gone, while the rest goes ahead. If there is nothing, wait is how long until
+// there may be, 0 = not before something changes.
+func (t *trail) next(now time.Time, leads bool) (w waiting, wait time.Duration, ok bool) {
 	if len(t.waiting) == 0 {
 		return w, 0, false
 	}
@@ -106,7 +103,7 @@ func (t *trail) next(now time.Time, applied verdict) (w waiting, wait time.Durat
 		return w, wait, false
 	}
 	for i, w := range t.waiting {
-		if w.reason != ReasonApplied || applied == told {
+		if w.reason != ReasonApplied || leads {
 			t.waiting = append(t.waiting[:i:i], t.waiting[i+1:]...)
 			t.budget.Take(now)
 			return w, 0, true
@@ -115,11 +112,12 @@ func (t *trail) next(now time.Time, applied verdict) (w waiting, wait time.Durat
 	return waiting{}, laterEvery, false
 }
 
-// drop forgets the changes that another replica tells of.
-func (t *trail) drop() {
+// leave leaves the changes that were applied before a time to another replica, which tells
+// of them.
+func (t *trail) leave(before time.Time) {
 	var rest []waiting
 	for _, w := range t.waiting {
-		if w.reason != ReasonApplied {
+		if w.reason != ReasonApplied || !w.time.Before(before) {
 			rest = append(rest, w)
 		}
 	}
@@ -130,15 +128,6 @@ func (t *trail) drop() {
 func (t *trail) back(w waiting) {
 	t.waiting = append([]waiting{w}, t.waiting...)
 }
-
-// verdict says what becomes of changes that were applied.
-type verdict uint8
-
-const (
-	later    verdict = iota // it is not known who leads
-	told                    // this replica tells
-	withheld                // another does
-)
 
 // text is the note with the number of those that have no Event.
 func (w waiting) text() string {

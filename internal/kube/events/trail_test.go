@@ -18,9 +18,9 @@ func config(number uint64) audit.Config {
 
 // take writes all that may be written at a time, in short: generation, pin and the
 // number of changes that each stands for.
-func take(t *trail, at time.Duration, v verdict) (text []string, wait time.Duration) {
+func take(t *trail, at time.Duration, leads bool) (text []string, wait time.Duration) {
 	for {
-		w, wait, ok := t.next(start.Add(at), v)
+		w, wait, ok := t.next(start.Add(at), leads)
 		if !ok {
 			return text, wait
 		}
@@ -34,18 +34,18 @@ func TestTrail(t *testing.T) {
 	for n := uint64(1); n <= 30; n++ {
 		tr.add(config(n), start)
 	}
-	got, _ := take(tr, 0, told)
+	got, _ := take(tr, 0, true)
 	if len(got) != 30 || got[0] != "ConfigApplied: no visible change (gen 0→1)" || got[29] != "ConfigApplied: no visible change (gen 29→30)" {
 		t.Errorf("%d: %v", len(got), got)
 	}
 	// Beyond it one each two seconds, which says how many others there were.
 	for n := uint64(31); n <= 45; n++ {
 		tr.add(config(n), start)
-		if got, wait := take(tr, 0, told); got != nil || wait != trailEvery {
+		if got, wait := take(tr, 0, true); got != nil || wait != trailEvery {
 			t.Errorf("%v, wait %v", got, wait)
 		}
 	}
-	got, _ = take(tr, trailEvery, told)
+	got, _ = take(tr, trailEvery, true)
 	if want := []string{"ConfigApplied: no visible change (gen 44→45); 14 changes before it have no Events of their own"}; strings.Join(got, "|") != strings.Join(want, "|") {
 		t.Errorf("%v", got)
 	}
@@ -56,7 +56,7 @@ func TestTrail(t *testing.T) {
 	tr.add(audit.Resume{Generation: 47}, start)
 	tr.add(config(48), start)
 	tr.add(config(49), start)
-	got, _ = take(tr, time.Hour, told)
+	got, _ = take(tr, time.Hour, true)
 	want := []string{
 		"ConfigApplied: no visible change (gen 45→46)",
 		"ConfigPinned: pinned to generation 40 (was serving 46) on pod-a",
@@ -76,30 +76,46 @@ func TestTrailWarning(t *testing.T) {
 	e := config(5)
 	e.Warning = `7 of 9 routes removed at once; to go back: POST /admin/rollback {"generation":4}`
 	tr.add(e, start)
-	if got, _ := take(tr, 0, told); len(got) != 1 || !strings.HasSuffix(got[0], "; "+e.Warning+" on pod-a") {
+	if got, _ := take(tr, 0, true); len(got) != 1 || !strings.HasSuffix(got[0], "; "+e.Warning+" on pod-a") {
 		t.Errorf("%v", got)
 	}
 }
 
-// Only who leads tells of changes; a pin is told by its holder, whoever leads. Until it
-// is known who leads changes wait.
-func TestTrailVerdict(t *testing.T) {
+// Only who leads tells of changes; a pin is told by its holder, whoever leads.
+func TestTrailLeads(t *testing.T) {
 	tr := newTrail("pod-b")
 	tr.add(config(1), start)
 	tr.add(audit.Pin{Generation: 1, Replaced: 1}, start)
-	if got, _ := take(tr, 0, later); len(got) != 1 || !strings.HasPrefix(got[0], ReasonPinned) {
-		t.Errorf("undecided: %v", got)
+	if got, wait := take(tr, 0, false); len(got) != 1 || !strings.HasPrefix(got[0], ReasonPinned) || wait != laterEvery {
+		t.Errorf("another may lead: %v, wait %v", got, wait)
 	}
-	if got, _ := take(tr, 0, told); len(got) != 1 || !strings.HasPrefix(got[0], ReasonApplied) {
+	if got, _ := take(tr, 0, true); len(got) != 1 || !strings.HasPrefix(got[0], ReasonApplied) {
 		t.Errorf("leading: %v", got)
 	}
-	tr.add(config(2), start)
-	tr.add(audit.Resume{Generation: 2}, start)
-	if got, _ := take(tr, 0, withheld); len(got) != 1 || !strings.HasPrefix(got[0], ReasonResumed) {
+}
+
+// What was applied is left to another replica as far as that is known to have been there
+// afterwards. What it did not live to tell is told by whoever leads next, and in a
+// process that follows its own dead predecessor that is everything.
+func TestTrailFollows(t *testing.T) {
+	tr := newTrail("pod-b")
+	for n := range uint64(4) {
+		tr.add(config(n+1), start.Add(time.Duration(n)*time.Minute))
+	}
+	tr.add(audit.Resume{Generation: 4}, start)
+	tr.leave(time.Time{}) // there is nobody
+	if len(tr.waiting) != 5 {
+		t.Errorf("left to nobody: %d of 5 wait", len(tr.waiting))
+	}
+	tr.leave(start.Add(time.Minute))
+	if got, _ := take(tr, time.Hour, false); len(got) != 1 || !strings.HasPrefix(got[0], ReasonResumed) {
 		t.Errorf("following: %v", got)
 	}
-	if got, _ := take(tr, 0, told); got != nil {
-		t.Errorf("what another replica told is told again: %v", got)
+	tr.leave(start.Add(2*time.Minute - 1))
+	got, _ := take(tr, time.Hour, true)
+	want := "ConfigApplied: no visible change (gen 2→3)|ConfigApplied: no visible change (gen 3→4)"
+	if strings.Join(got, "|") != want {
+		t.Errorf("leading: %q, want %q", got, want)
 	}
 }
 
@@ -134,9 +150,9 @@ func TestTrailBack(t *testing.T) {
 	tr := newTrail("pod-a")
 	tr.add(config(1), start)
 	tr.add(config(2), start)
-	w, _, _ := tr.next(start, told)
+	w, _, _ := tr.next(start, true)
 	tr.back(w)
-	if again, _, ok := tr.next(start, told); !ok || again != w {
+	if again, _, ok := tr.next(start, true); !ok || again != w {
 		t.Errorf("%v, want %v", again, w)
 	}
 }
@@ -146,10 +162,10 @@ func TestTrailBack(t *testing.T) {
 func TestWaitsForALeader(t *testing.T) {
 	tr := newTrail("pod-a")
 	tr.add(config(1), start)
-	if got, wait := take(tr, 0, later); got != nil || wait != laterEvery {
+	if got, wait := take(tr, 0, false); got != nil || wait != laterEvery {
 		t.Errorf("%v, wait %v", got, wait)
 	}
-	if got, wait := take(tr, laterEvery, told); len(got) != 1 || wait != 0 {
+	if got, wait := take(tr, laterEvery, true); len(got) != 1 || wait != 0 {
 		t.Errorf("%v, wait %v", got, wait)
 	}
 }

@@ -107,6 +107,11 @@ func (l *Leader) State() State {
 // Valid reports whether this replica leads, and nobody else can. Ask it before each write.
 func (l *Leader) Valid() bool { return l.State() == Leading }
 
+// OthersAt is the last time at which another replica is known to have been there to lead: it
+// got or renewed the Lease after it. A Lease that names another says no such thing, since
+// it outlives its holder. The zero time is none.
+func (l *Leader) OthersAt() time.Time { return l.lock.othersAt() }
+
 // Run competes until ctx is done. While this replica leads it runs work, whose context
 // ends when that is over; it returns after work has, and may run it again. It may be
 // called once.

@@ -259,3 +259,44 @@ func TestSuccession(t *testing.T) {
 	}
 	t.Logf("the latest came after %v", most)
 }
+
+// TestOthersAt: another was there as long as it renewed the Lease, which goes on to name it
+// when it is dead. A replica is no other to itself.
+func TestOthersAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var server leases
+		a := compete(t, &server, "a")
+		<-time.After(20 * time.Second)
+		if at := a.leader.OthersAt(); !at.IsZero() {
+			t.Errorf("alone, and another was there at %v", at)
+		}
+		b := compete(t, &server, "b")
+		synctest.Wait()
+		if at := b.leader.OthersAt(); b.leader.State() != lead.Following || !at.IsZero() {
+			t.Errorf("another was there at %v, of whom there is but a Lease", at)
+		}
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		if ago := time.Since(b.leader.OthersAt()); ago > 7*time.Second {
+			t.Errorf("another is there, and was last %v ago", ago)
+		}
+
+		server.mu.Lock()
+		server.dead = "a"
+		last := server.sent
+		server.mu.Unlock()
+		for b.leader.State() == lead.Following {
+			if at := b.leader.OthersAt(); at.After(last) {
+				t.Fatalf("another is there at %v, which renewed for the last time at %v", at, last)
+			}
+			<-time.After(10 * time.Millisecond)
+		}
+		<-time.After(20 * time.Second)
+		synctest.Wait()
+		if at := b.leader.OthersAt(); at.After(last) || last.Sub(at) > 7*time.Second {
+			t.Errorf("another was there last at %v, and renewed for the last time at %v", at, last)
+		}
+		a.stop()
+		b.stop()
+	})
+}

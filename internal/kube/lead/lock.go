@@ -19,17 +19,51 @@ type lock struct {
 	mu      sync.Mutex
 	said    time.Time // when it was last warned of an error
 	renewed time.Time // when the last renewal was sent that succeeded
+	last    look
+	others  time.Time // when another held the Lease, and renewed it afterwards
+}
+
+// look is what the Lease said when it was read.
+type look struct {
+	at      time.Time // before it was
+	holder  string    // "" = nobody
+	renewed time.Time // by the holder's clock
 }
 
 func (k *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+	began := time.Now()
 	record, raw, err := k.Interface.Get(ctx)
-	if err != nil && !apierrors.IsNotFound(err) {
+	switch {
+	case err == nil:
+		k.see(look{at: began, holder: record.HolderIdentity, renewed: record.RenewTime.Time})
+	case apierrors.IsNotFound(err):
+		k.see(look{at: began})
+	default:
 		k.say(err)
 	}
 	if record != nil { // one that was given back is trusted for a second only
 		record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(trust/time.Second))
 	}
 	return record, raw, err
+}
+
+// see compares what the Lease says with what it said before: a holder that renewed it
+// meanwhile was there at the look before.
+func (k *lock) see(now look) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	another := now.holder != "" && now.holder != k.Identity()
+	if again := now.holder != k.last.holder || !now.renewed.Equal(k.last.renewed); another && again && !k.last.at.IsZero() {
+		k.others = k.last.at
+	}
+	k.last = now
+}
+
+// othersAt is when another held the Lease, and renewed it afterwards.
+func (k *lock) othersAt() time.Time {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.others
 }
 
 func (k *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
