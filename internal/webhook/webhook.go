@@ -9,7 +9,7 @@
 // one at a time in the order in which they were recorded; a delivery takes five
 // seconds at most, name lookup and answer included; redirects are not followed; one
 // goroutine, a bounded queue, and a bounded answer are all that a bad collector can
-// cost. What was dropped or refused is counted and logged.
+// cost. What was dropped or refused is counted and logged, and of the URL only its host is.
 //
 // The package never knows how a generation is made or published, Kubernetes, or TLS.
 package webhook
@@ -139,7 +139,8 @@ func start(target *url.URL, transport http.RoundTripper, logger *slog.Logger) *W
 				return http.ErrUseLastResponse
 			},
 		},
-		logger: logger.With("webhook", target.Redacted()),
+		// Collectors take their tokens in the path or the query, too.
+		logger: logger.With("webhook", "http://"+target.Host),
 		queue:  make(chan audit.Event, queueLength),
 		cancel: cancel,
 		done:   make(chan struct{}),
@@ -249,6 +250,9 @@ func (w *Webhook) deliver(ctx context.Context, e audit.Event) error {
 	request.Header.Set("User-Agent", "ramjet-ingress")
 	response, err := w.client.Do(request)
 	if err != nil {
+		if quoting := new(url.Error); errors.As(err, &quoting) {
+			err = quoting.Err // without the URL
+		}
 		return err
 	}
 	defer response.Body.Close()

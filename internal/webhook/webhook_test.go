@@ -387,10 +387,14 @@ func TestNameDoesNotResolve(t *testing.T) {
 func TestUnreachable(t *testing.T) {
 	gone := newCollector(t, accept)
 	gone.Close()
-	w, log := open(t, gone.URL)
+	host := strings.TrimPrefix(gone.URL, "http://")
+	w, log := open(t, "http://user:secret-1@"+host+"/hooks/secret-2?token=secret-3")
 	w.Record(audit.Resume{Generation: 3})
 	mustClose(t, w)
-	if w.Stats() != (Stats{Failed: 1}) || !strings.Contains(log.String(), "connection refused") {
+	if w.Stats() != (Stats{Failed: 1}) || !strings.Contains(log.String(), "connection refused") || !strings.Contains(log.String(), "webhook=http://"+host+" ") {
 		t.Errorf("%+v, %s", w.Stats(), log)
+	}
+	if strings.Contains(log.String(), "secret") {
+		t.Errorf("the log shows what lets one write to the collector: %s", log)
 	}
 }
