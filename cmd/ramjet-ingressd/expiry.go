@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -25,12 +26,12 @@ type expiryWatch struct {
 	mu      sync.Mutex
 	table   *route.Table
 	set     *certs.Set
-	warned  map[route.CertID]bool // about to expire
+	warned  map[route.CertID]time.Time // about to expire, and when
 	expired map[route.CertID]bool
 }
 
 func newExpiryWatch(log *slog.Logger, now func() time.Time) *expiryWatch {
-	return &expiryWatch{log: log, now: now, warned: map[route.CertID]bool{}, expired: map[route.CertID]bool{}}
+	return &expiryWatch{log: log, now: now, warned: map[route.CertID]time.Time{}, expired: map[route.CertID]bool{}}
 }
 
 // applied looks at what serves from now on.
@@ -67,11 +68,19 @@ func (w *expiryWatch) check() {
 		case past && !w.expired[e.ID]:
 			w.expired[e.ID] = true
 			w.log.Warn("a certificate has expired and is served all the same: renew it", "hosts", w.hosts(e.ID), "expired", e.NotAfter.UTC().Format(time.RFC3339))
-		case !past && !w.warned[e.ID]:
-			w.warned[e.ID] = true
+		case !past && w.warned[e.ID].IsZero():
+			w.warned[e.ID] = e.NotAfter
 			w.log.Warn("a certificate expires soon: renew it", "hosts", w.hosts(e.ID), "expires", e.NotAfter.UTC().Format(time.RFC3339))
 		}
 	}
+	w.forget(now)
+}
+
+// forget drops those that do not serve any more and have ended: where certificates live
+// for a day, there would be no end of them. One that comes back is worth another word.
+func (w *expiryWatch) forget(now time.Time) {
+	maps.DeleteFunc(w.warned, func(id route.CertID, end time.Time) bool { return now.After(end) && w.set.Get(id) == nil })
+	maps.DeleteFunc(w.expired, func(id route.CertID, _ bool) bool { return w.set.Get(id) == nil })
 }
 
 // hosts are the names that a certificate answers to, "*" for all others.

@@ -113,6 +113,13 @@ func TestExpiryWarnings(t *testing.T) {
 	renewed, fresh := serving(t, map[string]time.Time{"a.test": now.Add(10 * time.Hour)})
 	watch.applied(renewed, fresh)
 	checkWarnings(t, "another identity", &w, soon+"hosts=[a.test] expires=2030-05-16T00:00:00Z")
+	if len(watch.warned) != 1 || len(watch.expired) != 0 {
+		t.Errorf("%d and %d are remembered that do not serve and have ended", len(watch.warned)-1, len(watch.expired))
+	}
+
+	watch.applied(serving(t, nil))
+	watch.applied(renewed, fresh)
+	checkWarnings(t, "one that was away for a moment", &w)
 }
 
 // TestExpiryEveryHour: time passes also while nothing changes.
