@@ -167,6 +167,27 @@ func TestIngressesForbidden(t *testing.T) {
 	r.serves(1)
 }
 
+// TestRightsComeLate: a Pod that starts before its rights is ready with its Secrets, whichever
+// kind asks first when they have come.
+func TestRightsComeLate(t *testing.T) {
+	p := newPlace(t)
+	p.create("a", "a.test")
+	kinds := []string{"ingresses", "ingressclasses", "services", "endpointslices", "secrets"}
+	r := p.run("pod-1", p.account(kinds...), nil)
+	for _, kind := range kinds[:4] {
+		eventually(t, "it is said", func() bool {
+			return r.log.count("not ready: the API server does not let us read "+kind) >= 1
+		})
+	}
+	p.account()
+	r.serves(1)
+	for _, c := range r.cluster.Conditions() {
+		if !c.Synced {
+			t.Errorf("it serves, and has not read %s", c.Resource)
+		}
+	}
+}
+
 // TestLeaseIsGivenBack: when the replica ends that leads, another does at once.
 func TestLeaseIsGivenBack(t *testing.T) {
 	p := newPlace(t)
