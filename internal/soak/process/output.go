@@ -48,21 +48,21 @@ type stream struct {
 	stdout, stderr *os.File // the ends of the process; closed by started
 	readers        []*os.File
 	names          []string
+	files          []*os.File // that readers write into; closed with them
 	pumps          sync.WaitGroup
 	passed         atomic.Int64 // pieces that were passed on
 }
 
-// open prepares the output of a process, fresh for one that is about to start. With an
-// error, a full disk for example, the stream throws away what is written: a release
-// that serves unheard is better than one that does not serve.
-func (o Output) open(version string, line int, fresh bool) (*stream, error) {
+// open prepares the output of a process that is about to start. With an error, a full
+// disk for example, the stream throws away what is written: a release that serves unheard
+// is better than one that does not serve.
+func (o Output) open(version string, line int) (*stream, error) {
 	s := &stream{}
 	var err error
-	switch {
-	case o.FilesDir == "":
-		err = o.pipes(s, version, line, fresh)
-	case fresh:
-		err = o.files(s, version)
+	if o.FilesDir != "" {
+		s.stdout, s.stderr, err = o.files(version)
+	} else {
+		err = o.pipes(s, version, line)
 	}
 	if err != nil {
 		s.started()
@@ -72,63 +72,71 @@ func (o Output) open(version string, line int, fresh bool) (*stream, error) {
 	return s, nil
 }
 
-// files lets the process write into files itself: nobody has to be there.
-func (o Output) files(s *stream, version string) (err error) {
+// files are those that the process writes into itself: nobody has to be there.
+func (o Output) files(version string) (stdout, stderr *os.File, err error) {
 	if err := os.MkdirAll(o.FilesDir, 0o755); err != nil {
-		return err
+		return nil, nil, err
 	}
 	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE
-	if s.stdout, err = os.OpenFile(filepath.Join(o.FilesDir, version+".out"), flags, 0o644); err != nil {
-		return err
+	if stdout, err = os.OpenFile(filepath.Join(o.FilesDir, version+".out"), flags, 0o644); err != nil {
+		return nil, nil, err
 	}
-	s.stderr, err = os.OpenFile(filepath.Join(o.FilesDir, version+".err"), flags, 0o644)
-	return err
+	if stderr, err = os.OpenFile(filepath.Join(o.FilesDir, version+".err"), flags, 0o644); err != nil {
+		stdout.Close()
+		return nil, nil, err
+	}
+	return stdout, stderr, nil
 }
 
 // pipes passes on what is written.
-func (o Output) pipes(s *stream, version string, line int, fresh bool) (err error) {
+func (o Output) pipes(s *stream, version string, line int) (err error) {
 	if err := os.MkdirAll(o.PipesDir, 0o700); err != nil {
 		return err
 	}
-	base := filepath.Join(o.PipesDir, strconv.Itoa(line))
-	if s.stdout, err = s.pipe(base+".out", version, o.Stdout, fresh); err != nil {
+	out, errs := o.pipeNames(line)
+	if s.stdout, err = s.pipe(out, sink{o.Stdout, version + " | "}); err != nil {
 		return err
 	}
-	s.stderr, err = s.pipe(base+".err", version, o.Stderr, fresh)
+	s.stderr, err = s.pipe(errs, sink{o.Stderr, version + " | "})
 	return err
+}
+
+func (o Output) pipeNames(line int) (out, errs string) {
+	base := filepath.Join(o.PipesDir, strconv.Itoa(line))
+	return base + ".out", base + ".err"
 }
 
 // pipe makes one and begins to read it. The end of the process is open for reading
 // too, so that there is always a reader: writing into it then never fails, and never
 // ends the process, when its supervisor has died. It waits once the pipe is full.
-func (s *stream) pipe(name, version string, to io.Writer, fresh bool) (theirs *os.File, err error) {
-	if fresh {
-		_ = os.Remove(name) // of a start that did not come about
-		if err := unix.Mkfifo(name, 0o600); err != nil {
-			return nil, fmt.Errorf("make the pipe %s: %w", name, err)
-		}
+func (s *stream) pipe(name string, to sink) (theirs *os.File, err error) {
+	_ = os.Remove(name) // of a start that did not come about
+	if err := unix.Mkfifo(name, 0o600); err != nil {
+		return nil, fmt.Errorf("make the pipe %s: %w", name, err)
 	}
-	ours, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
-	if errors.Is(err, os.ErrNotExist) && !fresh {
-		return nil, nil // it wrote into files under another config
-	}
-	if err != nil {
+	if err := s.read(name, to); err != nil {
 		return nil, err
+	}
+	// Not by os.OpenFile, which would make the writes of the process fail, with EAGAIN,
+	// where they are to wait.
+	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: name, Err: err}
+	}
+	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes) // less will do
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+// read begins to read a pipe.
+func (s *stream) read(name string, to sink) error {
+	ours, err := os.OpenFile(name, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return err
 	}
 	s.names = append(s.names, name)
 	s.readers = append(s.readers, ours)
-	if fresh {
-		// Not by os.OpenFile, which would make the writes of the process fail, with
-		// EAGAIN, where they are to wait.
-		fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
-		if err != nil {
-			return nil, &os.PathError{Op: "open", Path: name, Err: err}
-		}
-		theirs = os.NewFile(uintptr(fd), name)
-		_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes) // less will do
-	}
-	s.pumps.Go(func() { s.pump(lastReader{ours}, to, version) })
-	return theirs, nil
+	s.pumps.Go(func() { s.pump(lastReader{ours}, to) })
+	return nil
 }
 
 // started closes the ends that the process has its own copies of.
@@ -150,6 +158,9 @@ func (s *stream) end() {
 	all := make(chan struct{})
 	go func() {
 		s.pumps.Wait()
+		for _, f := range s.files {
+			f.Close()
+		}
 		close(all)
 	}()
 	s.await(all)
@@ -196,17 +207,23 @@ func (r lastReader) Read(b []byte) (int, error) {
 	return n, nil
 }
 
+// sink is where lines go.
+type sink struct {
+	io.Writer
+	prefix string // of each line; with "" what comes is passed on as it is
+}
+
 // pump passes lines on until nobody can write any more.
-func (s *stream) pump(from io.Reader, to io.Writer, version string) {
+func (s *stream) pump(from io.Reader, to sink) {
 	in := bufio.NewReaderSize(from, maxLine)
 	for {
 		line, err := in.ReadSlice('\n')
 		if len(line) > 0 {
-			if line[len(line)-1] != '\n' {
+			if to.prefix != "" && line[len(line)-1] != '\n' {
 				line = append(line[:len(line):len(line)], '\n')
 			}
 			// One write a line, so that lines of several releases do not mix.
-			_, _ = fmt.Fprintf(to, "%s | %s", version, line) // there is nobody to tell
+			_, _ = fmt.Fprintf(to, "%s%s", to.prefix, line) // there is nobody to tell
 			s.passed.Add(1)
 		}
 		if err != nil && !errors.Is(err, bufio.ErrBufferFull) {

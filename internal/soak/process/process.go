@@ -62,7 +62,7 @@ type Process struct {
 
 // Start starts a process in a process group of its own. With an error none runs.
 func Start(s Spec) (*Process, error) {
-	out, unheard := s.Output.open(s.Version, s.Line, true)
+	out, unheard := s.Output.open(s.Version, s.Line)
 	mark := instance(s.StateDir, s.Line)
 	cmd := exec.Command(s.Command[0], s.Command[1:]...)
 	cmd.Dir = s.Dir
@@ -125,8 +125,7 @@ func (f *Found) Release() { f.h.close() }
 
 // Adopt takes the process over.
 func (f *Found) Adopt(s Spec) *Process {
-	out, unheard := s.Output.open(s.Version, s.Line, false)
-	out.started()
+	out, unheard := s.Output.reopen(s.Version, s.Line)
 	p := &Process{ID: f.id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: f.h, out: out, gone: make(chan struct{})}
 	go p.watch()
 	return p

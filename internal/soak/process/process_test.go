@@ -193,12 +193,7 @@ func adopt(t *testing.T, p *Process, s Spec) *Process {
 func TestOutlivesItsSupervisor(t *testing.T) {
 	s, _ := spec(t, "")
 	s.Command = []string{"sh", "-c", `i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; echo done > ready; exec sleep 1000`}
-	file := filepath.Join(t.TempDir(), "pid")
-	helper := exec.Command(os.Args[0], "-test.run=TestHelperSupervisor")
-	helper.Env = append(os.Environ(), "SOAK_TEST_SPEC="+s.StateDir, "SOAK_TEST_PID="+file, "SOAK_TEST_SCRIPT="+s.Command[2])
-	if text, err := helper.CombinedOutput(); err == nil {
-		t.Fatalf("the first supervisor was to die: %s", text)
-	}
+	held := orphan(t, s)
 	until(t, "the end of what it writes", func() bool {
 		_, err := os.Stat(filepath.Join(s.Dir, "ready"))
 		return err == nil
@@ -209,10 +204,6 @@ func TestOutlivesItsSupervisor(t *testing.T) {
 	}
 	out := &box{}
 	s.Output.Stdout, s.Output.Stderr = out, out
-	held, err := Find(found[0].Identity)
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := held.Adopt(s)
 	until(t, "the last line", func() bool { return strings.Contains(out.String(), "v1 | line 1999\n") })
 	if err := p.Stop(patience); err != nil {
