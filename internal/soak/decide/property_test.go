@@ -75,11 +75,15 @@ func (m *machine) counted(line int) {
 	if line == 0 {
 		return
 	}
-	if p := m.process(line); p.Phase != Gone {
+	p := m.process(line)
+	switch {
+	case p.Phase != Gone:
 		p.Counted = true
-		return
+	case rapid.Bool().Draw(m.t, "something of it is left"):
+		p.Phase, p.Counted = Stopping, true
+	default:
+		m.remove(line)
 	}
-	m.remove(line)
 }
 
 func (m *machine) remove(line int) {

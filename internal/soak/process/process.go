@@ -53,7 +53,10 @@ type Process struct {
 	cmd  *exec.Cmd // nil for one that was taken over
 	h    *handle
 	out  *stream // nil if there is nothing to pass on
-	gone chan struct{}
+
+	died   chan struct{}
+	diedAt time.Time // once died is closed
+	gone   chan struct{}
 
 	mu     sync.Mutex
 	killer *time.Timer // nil until it is asked to stop
@@ -78,7 +81,7 @@ func Start(s Spec) (*Process, error) {
 		out.end()
 		return nil, fmt.Errorf("start %s: %w", s.Version, err)
 	}
-	p := &Process{Unheard: unheard, mark: mark, cmd: cmd, out: out, gone: make(chan struct{})}
+	p := &Process{Unheard: unheard, mark: mark, cmd: cmd, out: out, died: make(chan struct{}), gone: make(chan struct{})}
 	// It cannot go away for good before Wait, so what is read now is about it.
 	info, err := readStat(cmd.Process.Pid)
 	p.ID = Identity{PID: cmd.Process.Pid, StartTicks: info.ticks}
@@ -126,7 +129,7 @@ func (f *Found) Release() { f.h.close() }
 // Adopt takes the process over.
 func (f *Found) Adopt(s Spec) *Process {
 	out, unheard := s.Output.reopen(s.Version, s.Line)
-	p := &Process{ID: f.id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: f.h, out: out, gone: make(chan struct{})}
+	p := &Process{ID: f.id, Unheard: unheard, mark: instance(s.StateDir, s.Line), h: f.h, out: out, died: make(chan struct{}), gone: make(chan struct{})}
 	go p.watch()
 	return p
 }
@@ -156,6 +159,8 @@ func (p *Process) watch() {
 			time.Sleep(lookAgain)
 		}
 	}
+	p.diedAt = time.Now()
+	close(p.died)
 	for p.sweep() != nil {
 		time.Sleep(lookAgain)
 	}
@@ -195,7 +200,14 @@ func (p *Process) sweep() error {
 	return err
 }
 
-// Gone is closed once the process has ended.
+// Died is closed as soon as the process is dead. What is left of it, its group and its last
+// words, is seen to between that and Gone, which may take seconds.
+func (p *Process) Died() <-chan struct{} { return p.died }
+
+// DiedAt is when the process was seen dead. It is for after Died.
+func (p *Process) DiedAt() time.Time { return p.diedAt }
+
+// Gone is closed once nothing of the process is left.
 func (p *Process) Gone() <-chan struct{} { return p.gone }
 
 // Status says how it ended. It is for after Gone.

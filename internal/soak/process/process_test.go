@@ -360,8 +360,13 @@ func TestNobodyReads(t *testing.T) {
 	reader, stuck := io.Pipe()
 	defer reader.Close()
 	s.Output.Stdout, s.Output.Stderr = stuck, stuck
-	if status := gone(t, start(t, s)); status != "exit status 0" {
+	p := start(t, s)
+	if status := gone(t, p); status != "exit status 0" {
 		t.Errorf("status %q", status)
+	}
+	<-p.Died()
+	if waited := time.Since(p.DiedAt()); waited < lastWords {
+		t.Errorf("its death is said to be %s ago: that is when its output was given up", waited)
 	}
 	if left, _ := os.ReadDir(s.Output.PipesDir); len(left) != 0 {
 		t.Errorf("pipes are left: %v", left)

@@ -48,7 +48,8 @@ func (s *supervisor) start(o decide.Start) (tried bool) {
 			err = why
 		}
 		s.Log.Error("a release cannot be started", "version", o.Version, "line", o.Line, "error", err)
-		s.lost(r)
+		r.Phase, r.GoneMS, r.ended = decide.Gone, s.clock.now(), true
+		s.died(r)
 		return true
 	}
 	r.process = p
@@ -110,8 +111,10 @@ func (s *supervisor) watch(r *running) {
 		close(probing)
 	}
 	go func() {
-		<-r.process.Gone()
+		<-r.process.Died()
 		cancel()
+		s.post(func() { s.dead(r) })
+		<-r.process.Gone()
 		<-probing
 		s.post(func() { s.gone(r) })
 	}()
@@ -127,24 +130,48 @@ func (s *supervisor) ready(r *running) {
 	s.Log.Info("ready", "version", r.Version, "line", r.Line, "port", r.Port, "after", ms(s.clock.now()-r.StartedMS).String())
 }
 
-// gone takes note that a process has ended.
-func (s *supervisor) gone(r *running) {
-	level := slog.LevelWarn
-	if r.Phase == decide.Stopping || r.Counted {
-		level = slog.LevelInfo
-	}
-	s.Log.Log(context.Background(), level, "ended", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "status", r.process.Status(), "phase", r.Phase.String())
-	s.lost(r)
-}
-
-// lost is for a process that is gone: of one that was to go nothing needs to be said.
-func (s *supervisor) lost(r *running) {
-	if r.Phase == decide.Stopping || r.Counted {
-		s.remove(r)
+// dead takes note that a process is dead, unless it was to go, or that is known. While
+// everything is being stopped it is asked to, too, and waited for.
+func (s *supervisor) dead(r *running) {
+	if s.running[r.Line] != r || s.closing || r.Counted || r.Phase == decide.Stopping || r.Phase == decide.Gone {
 		return
 	}
-	r.Phase, r.GoneMS = decide.Gone, s.clock.now()
+	r.diedAs = r.Phase.String()
+	// The ledger goes on from its last line, whatever the clock said before that.
+	r.Phase, r.GoneMS = decide.Gone, max(s.clock.at(r.process.DiedAt()), s.book.LastMS)
 	s.died(r)
+}
+
+// lookForDead takes note of the dead before the loop hears of them: it may have been busy.
+func (s *supervisor) lookForDead() (found bool) {
+	for _, line := range s.lines() {
+		r := s.running[line]
+		if r.process == nil || r.Phase == decide.Gone {
+			continue
+		}
+		select {
+		case <-r.process.Died():
+			s.dead(r)
+			found = found || r.Phase == decide.Gone
+		default:
+		}
+	}
+	return found
+}
+
+// gone takes note that nothing of a process is left.
+func (s *supervisor) gone(r *running) {
+	s.dead(r)
+	level, phase := slog.LevelInfo, r.Phase.String()
+	if r.diedAs != "" {
+		level, phase = slog.LevelWarn, r.diedAs
+	}
+	s.Log.Log(context.Background(), level, "ended", "version", r.Version, "line", r.Line, "pid", r.process.ID.PID, "status", r.process.Status(), "phase", phase)
+	if r.Phase == decide.Gone { // the ledger does not know yet
+		r.ended = true
+		return
+	}
+	s.remove(r)
 }
 
 // died counts a death in a row of the current release.
@@ -159,8 +186,12 @@ func (s *supervisor) counted(line int) {
 	r, ok := s.running[line]
 	switch {
 	case !ok:
-	case r.Phase == decide.Gone:
+	case r.Phase == decide.Gone && r.ended:
 		s.remove(r)
+	case r.Phase == decide.Gone:
+		// Nothing is started in its place before it has let go of everything.
+		r.Phase, r.Counted = decide.Stopping, true
+		s.saveRecords()
 	default:
 		r.Counted = true
 		s.Log.Warn("a release was not ready in time: that counts as an exit", "version", r.Version, "line", r.Line)

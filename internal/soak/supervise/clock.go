@@ -34,6 +34,15 @@ func (c *clock) now() uint64 {
 	return c.last
 }
 
+// at is a time that is past, as long ago as the monotonic clock says.
+func (c *clock) at(t time.Time) uint64 {
+	since := t.Sub(c.set) / time.Millisecond
+	if since < 0 {
+		return c.setMS - min(uint64(-since), c.setMS)
+	}
+	return c.setMS + uint64(since)
+}
+
 // ahead is how far it is ahead of the wall clock, which was set back then.
 func (c *clock) ahead() time.Duration {
 	return ms(c.now()) - time.Duration(time.Now().UnixMilli())*time.Millisecond

@@ -78,6 +78,8 @@ type running struct {
 	decide.Process
 	process   *process.Process // nil for one that could not be started
 	stopProbe context.CancelFunc
+	diedAs    string // the phase that it died in, unasked; "" if it did not
+	ended     bool   // nothing of it is left
 }
 
 // Run supervises until ctx is done; then it stops the release and returns nil. An
@@ -115,6 +117,11 @@ func Run(ctx context.Context, o Options) error {
 	s.socket.Serve(s.handle)
 	s.loop(ctx)
 	close(s.ended)
+	for _, r := range s.running { // all are dead, and may have last words
+		if r.process != nil {
+			<-r.process.Gone()
+		}
+	}
 	s.socket.Close()
 	return nil
 }
@@ -253,6 +260,9 @@ func (s *supervisor) news() (decide.Move, error) {
 			s.clock.adjust()
 		}
 		m := decide.Next(s.world(), s.clock.now())
+		if m.Event != nil && m.Event.Kind == probation.Tick && s.lookForDead() {
+			continue // it may have died in the window that is to be closed
+		}
 		if written, err := s.record(m); err != nil || !written {
 			return m, err
 		}

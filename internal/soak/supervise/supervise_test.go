@@ -55,6 +55,9 @@ func TestClock(t *testing.T) {
 		if got := measured.now() - wall; got != 51_000 {
 			t.Errorf("%d ms: it does not run while something is measured", got)
 		}
+		if got := measured.at(time.Now().Add(-400*time.Millisecond)) - wall; got != 50_600 {
+			t.Errorf("%d ms, 400 ms ago", got)
+		}
 	})
 }
 

@@ -63,6 +63,7 @@ func (s *supervisor) adopt(p decide.Process, f found) {
 	r := &running{Process: p}
 	s.running[p.Line] = r
 	if p.Phase == decide.Gone {
+		r.ended = true
 		s.Log.Warn("a release has died while there was no supervisor", "version", p.Version, "line", p.Line, "pid", f.id.PID)
 		s.died(r)
 		return
