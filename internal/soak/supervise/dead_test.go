@@ -96,3 +96,32 @@ func TestDeathInTheWindow(t *testing.T) {
 		t.Errorf("v2 is not started again: %+v, %v", m, err)
 	}
 }
+
+// TestFullDiskAndTheCurrentRelease: a release that is being started and is current as well,
+// because the budget of another one broke meanwhile, is not stopped when the ledger cannot
+// be written.
+func TestFullDiskAndTheCurrentRelease(t *testing.T) {
+	for _, back := range []bool{false, true} {
+		s := byHand(t, service(t))
+		s.Config.Window, s.Config.MaxRestarts = time.Hour, 0
+		s.book.State = s.book.State.Under(s.policy())
+		now := s.clock.now()
+		s.hears(t,
+			probation.Event{Kind: probation.Serving, Version: "v1", TS: now},
+			probation.Event{Kind: probation.Deploy, Version: "v2", TS: now},
+			probation.Event{Kind: probation.Promoted, Version: "v2", TS: now},
+			probation.Event{Kind: probation.Deploy, Version: "v1", TS: now},
+		)
+		r := s.runs(t, 4, "v1")
+		if back {
+			s.hears(t, probation.Event{Kind: probation.Exited, Version: "v2", TS: now})
+		}
+		s.endCandidate()
+		if stopped := r.Phase == decide.Stopping; stopped == back {
+			t.Errorf("v1 is current: %v, and is stopped: %v", back, stopped)
+		}
+		if _, err := s.news(); err != nil || s.book.State.Starting != "" {
+			t.Errorf("with room again: %+v, %v", s.book.State, err)
+		}
+	}
+}

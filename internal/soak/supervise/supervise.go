@@ -421,13 +421,17 @@ func (s *supervisor) backoff() decide.Backoff {
 
 // endCandidate gives up the release that is being started when the ledger cannot be
 // written: who asked for it is told so, and must not find it promoted later. That it
-// is stopped before that is written is safe: no line has let it serve.
+// is stopped before that is written is safe: no line has let it serve. One that serves
+// all the same, because what was promoted meanwhile was rolled back to it, serves on.
 func (s *supervisor) endCandidate() {
 	starting := s.book.State.Starting
 	if starting == "" {
 		return
 	}
 	s.abandon = probation.ReasonLedger
+	if starting == s.book.State.Current {
+		return
+	}
 	for _, line := range s.lines() {
 		if p := s.running[line]; p.Version == starting && (p.Phase == decide.Starting || p.Phase == decide.Ready) {
 			s.Log.Warn("the release that is being started is given up: the ledger cannot be written", "version", starting)
