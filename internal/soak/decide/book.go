@@ -20,9 +20,9 @@ type Book struct {
 	// earlier time: a supervisor goes on from here, whatever its clock says.
 	LastMS uint64
 
-	// CurrentLine is the last line that asks for a process of State.Current, and
-	// ExitLine the last one that counts an exit of it, 0 if none does: a process that
-	// was started for an earlier line is accounted for.
+	// CurrentLine is the last line that asks for a process of State.Current; one that was
+	// started for an earlier line and runs is kept. ExitLine is the last one that counts an
+	// exit of it, 0 if none does: a process of an earlier line is accounted for.
 	CurrentLine, ExitLine int
 	// StartingLine is the line that asks for a process of State.Starting, and
 	// StartingMS its time. Both are 0 if nothing is being started.
@@ -73,6 +73,9 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 	case probation.EntryRolledBack:
 		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, 0, false
 		b.RolledBackMS, b.EndNow = e.TS, e.Now
+		if e.Reason == probation.ReasonBudget && e.Version == e.To { // what was good died as a candidate
+			b.ExitLine = b.Lines
+		}
 	case probation.EntryPromoted: // its process runs already
 		b.EndNow = false
 		b.CurrentLine, b.ExitLine, b.Idle = b.StartingLine, 0, false
@@ -89,6 +92,21 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 		b.StartingLine, b.StartingMS = 0, 0
 	}
 	return b, nil
+}
+
+// Starts reports whether a process of a version was started for State.Starting: an older
+// one of the same version says nothing about this start.
+func (b Book) Starts(version string, line int) bool {
+	return version != "" && version == b.State.Starting && line >= b.StartingLine
+}
+
+// accounted reports whether the death of a process of a release that is wanted is known,
+// or nobody's loss.
+func (b Book) accounted(version string, line int) bool {
+	if version == b.State.Current {
+		return line < b.ExitLine
+	}
+	return !b.Starts(version, line)
 }
 
 // lineFor is the line that asks for a process of a version, 0 if none does.

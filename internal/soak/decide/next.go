@@ -25,7 +25,7 @@ func Next(w World, nowMS uint64) Move {
 func (w World) news(nowMS uint64) (Move, bool) {
 	s := w.Book.State
 	if p, ok := w.oldestGone(); ok && !w.Closing {
-		if p.Version == s.Starting {
+		if w.Book.Starts(p.Version, p.Line) {
 			return about(p, probation.Event{TS: p.GoneMS, Kind: probation.ReadinessFailed, Reason: probation.ReasonExited}), true
 		}
 		return about(p, probation.Event{TS: p.GoneMS, Kind: probation.Exited}), true
@@ -49,13 +49,12 @@ func (w World) start(nowMS uint64) (Move, bool) {
 		return Move{}, false
 	}
 	e := probation.Event{TS: nowMS, Version: s.Starting}
-	p, runs := w.of(s.Starting)
 	switch {
 	case w.Abandon != "":
 		e.Kind, e.Reason = probation.Abandoned, w.Abandon
 	case w.Closing:
 		e.Kind, e.Reason = probation.Abandoned, probation.ReasonSupervisor
-	case runs && p.Phase == Ready:
+	case w.candidateReady():
 		e.Kind = probation.Promoted
 	case w.late(w.Book.StartingMS, nowMS):
 		e.Kind, e.Reason = probation.ReadinessFailed, probation.ReasonDeadline
@@ -63,6 +62,15 @@ func (w World) start(nowMS uint64) (Move, bool) {
 		return Move{}, false
 	}
 	return Move{Event: &e}, true
+}
+
+func (w World) candidateReady() bool {
+	for _, p := range w.Processes {
+		if p.Phase == Ready && !p.Counted && w.Book.Starts(p.Version, p.Line) {
+			return true
+		}
+	}
+	return false
 }
 
 func about(p Process, e probation.Event) Move {
@@ -140,7 +148,7 @@ func (w World) stops(nowMS uint64) []int {
 }
 
 func (w World) wanted(p Process) bool {
-	return p.Version == w.Book.State.Current || p.Version == w.Book.State.Starting
+	return p.Version == w.Book.State.Current || w.Book.Starts(p.Version, p.Line)
 }
 
 // bridges reports whether a process that is not wanted serves on for now: it was

@@ -145,6 +145,13 @@ func TestNext(t *testing.T) {
 			want: "wake @600"},
 		{name: "ready, it is promoted", book: "serving v1 @0, deploy v2 @100", processes: "1 v1 :1 ready, 2 v2 :2 ready", now: 150,
 			want: "event promoted v2 @150"},
+		{name: "one of the same release from before is not", book: back + ", deploy v2 @410", processes: "2 v2 :2 ready, 5 v1 :1 starting@405", now: 420,
+			want: "wake @900"},
+		{name: "it serves until it is covered", book: back + ", deploy v2 @410", processes: "2 v2 :2 ready, 5 v1 :1 ready@415", now: 420,
+			want: "stop 2, wake @910"},
+		{name: "and is started anew", book: back + ", deploy v2 @410", processes: "5 v1 :1 ready@415", now: 430, want: "start 6 v2 :2, wake @910"},
+		{name: "its death from before is none of the start", book: back + ", deploy v2 @410", processes: "2 v2 :2 gone@415, 5 v1 :1 ready@415", now: 420,
+			want: "event exited v2 @415 of 2"},
 		{name: "late, it is not", book: "serving v1 @0, deploy v2 @100", processes: "1 v1 :1 ready, 2 v2 :2 starting@110", now: 600,
 			want: "event failed v2 @600 deadline"},
 		{name: "dead, it is not", book: "serving v1 @0, deploy v2 @100", processes: "1 v1 :1 ready, 2 v2 :2 gone@140", now: 150,
@@ -257,7 +264,8 @@ func TestRecover(t *testing.T) {
 		{"stopped, and not to the end", soaking + ", stopped v2 @300", []Record{{Line: 2, Version: "v2", Alive: true, Ready: true}}, "2 v2 ready counted"},
 		{"a reboot", soaking, []Record{{Line: 2, Version: "v2", Reboot: true}}, "idle"},
 		{"a reboot while one was being started", "serving v1 @0, deploy v2 @100", []Record{{Line: 1, Version: "v1", Reboot: true}, {Line: 2, Version: "v2", Reboot: true}}, "idle abandon"},
-		{"a rollback whose start was not made", soaking + ", exited v2 @300, exited v2 @400", []Record{{Line: 4, Version: "v2"}, {Line: 1, Version: "v1"}}, ""},
+		{"a rollback whose start was not made", soaking + ", exited v2 @300, exited v2 @400", []Record{{Line: 4, Version: "v2"}, {Line: 1, Version: "v1", Stopping: true}}, ""},
+		{"a rollback to one that died since", soaking + ", exited v2 @300, exited v2 @400", []Record{{Line: 1, Version: "v1", Ready: true}}, "1 v1 gone"},
 		{"a rollback to one that still runs", soaking + ", exited v2 @300, exited v2 @400", []Record{{Line: 1, Version: "v1", Alive: true, Ready: true}}, "1 v1 ready"},
 	} {
 		f := Recover(bookOf(t, c.book), c.records, 500)

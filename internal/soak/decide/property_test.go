@@ -43,6 +43,11 @@ func (m *machine) turn() {
 }
 
 func (m *machine) tell(e probation.Event) {
+	if k := m.w.Book; e.Kind == probation.Promoted && !slices.ContainsFunc(m.w.Processes, func(p Process) bool {
+		return p.Version == e.Version && p.Line >= k.StartingLine && p.Phase == Ready
+	}) {
+		m.t.Fatalf("%s is promoted, and was not started for it: %+v", e.Version, m.w)
+	}
 	_, entries := probation.Step(m.w.Book.State, e)
 	for _, entry := range entries {
 		m.write(entry)
@@ -176,7 +181,7 @@ func (m *machine) lives(i int) {
 	}
 }
 
-// TestWhateverHappens: no release runs twice, nothing runs that nobody wants, the
+// TestWhateverHappens: no release runs twice, none is promoted without a start, nothing runs that nobody wants, the
 // ledger read again is the state, and when everything is quiet the current release
 // runs, alone.
 func TestWhateverHappens(t *testing.T) {

@@ -36,7 +36,6 @@ func Recover(b Book, records []Record, nowMS uint64) Found {
 		if p.StartedMS == 0 || r.Alive && !r.Ready {
 			p.StartedMS = nowMS
 		}
-		asked := b.lineFor(r.Version)
 		switch {
 		case r.Alive:
 			if r.Ready {
@@ -46,7 +45,8 @@ func Recover(b Book, records []Record, nowMS uint64) Found {
 			// through.
 			p.Counted = r.Stopping || b.Idle || r.Version == b.State.Current && r.Line < b.ExitLine
 			f.Processes = append(f.Processes, p)
-		case asked == 0 || r.Line < asked || b.Idle:
+		case b.Idle || r.Stopping || b.accounted(r.Version, r.Line):
+		case r.Reboot && r.Line < b.lineFor(r.Version): // it is asked for anew already
 		case r.Reboot:
 			f.Idle = f.Idle || r.Version == b.State.Current
 			f.Abandon = f.Abandon || r.Version == b.State.Starting

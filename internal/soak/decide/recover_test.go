@@ -1,6 +1,9 @@
 package decide
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestRecoverAsksFirst: a process that runs and was not written down as ready may serve
 // for long: the disk was full as it became ready, or nobody was there to see it. It is
@@ -25,6 +28,36 @@ func TestRecoverAsksFirst(t *testing.T) {
 		}
 		if got := Next(w, c.now).String(); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestRecoverOlder: what died unwatched is counted though a later line made it current, or
+// kept it so; and once only.
+func TestRecoverOlder(t *testing.T) {
+	const again = "serving v1 @0, deploy v2 @100, promoted v2 @200, deploy v1 @250, promoted v1 @300"
+	for _, c := range []struct {
+		name, book string
+		record     Record
+		want       string
+	}{
+		{"promoted since", again, Record{Line: 1, Version: "v1", Ready: true}, "event exited v1 @500 of 1"},
+		{"it was to go", again, Record{Line: 1, Version: "v1", Ready: true, Stopping: true}, ""},
+		{"a good one broke its budget as a candidate", again + ", exited v1 @310, exited v1 @320", Record{Line: 6, Version: "v1", Ready: true}, ""},
+		{"and runs, late", again + ", exited v1 @310, exited v1 @320", Record{Line: 6, Version: "v1", Alive: true}, "stop 6"},
+		{"an operator took it back as a candidate", again + ", operator v1 @310", Record{Line: 4, Version: "v1", Ready: true}, "event exited v1 @500 of 4"},
+		{"asked for again, and the old one has died", "serving v1 @0, deploy v2 @100, promoted v2 @200, operator - @300, deploy v2 @310",
+			Record{Line: 2, Version: "v2", Ready: true}, ""},
+		{"resumed after a reboot", "serving v1 @0, stopped v1 @100, resumed v1 @200", Record{Line: 1, Version: "v1", Reboot: true}, ""},
+	} {
+		b := bookOf(t, c.book)
+		f := Recover(b, []Record{c.record}, 500)
+		got := ""
+		if len(f.Processes) > 0 {
+			got, _, _ = strings.Cut(Next(World{Book: b, Processes: f.Processes, DeadlineMS: 500}, 500).String(), ", ")
+		}
+		if got != c.want || f.Idle || f.Abandon {
+			t.Errorf("%s: %q, want %q; %+v", c.name, got, c.want, f)
 		}
 	}
 }

@@ -433,7 +433,7 @@ func (s *supervisor) endCandidate() {
 		return
 	}
 	for _, line := range s.lines() {
-		if p := s.running[line]; p.Version == starting && (p.Phase == decide.Starting || p.Phase == decide.Ready) {
+		if p := s.running[line]; s.book.Starts(p.Version, line) && (p.Phase == decide.Starting || p.Phase == decide.Ready) {
 			s.Log.Warn("the release that is being started is given up: the ledger cannot be written", "version", starting)
 			s.stop(line)
 		}
