@@ -41,13 +41,22 @@ func open(id Identity) (*handle, error) {
 func (h *handle) close() { h.file.Close() }
 
 // signal sends a signal. That the process is gone is no error.
-func (h *handle) signal(s syscall.Signal) error {
+func (h *handle) signal(s syscall.Signal) error { return h.send(s, 0) }
+
+// signalGroup sends a signal to all that are in the process group that the process leads,
+// or led when it was there, at one stroke: none of them can fork out of it. That there are
+// none is no error; a kernel before Linux 6.9 cannot do it.
+func (h *handle) signalGroup(s syscall.Signal) error {
+	return h.send(s, unix.PIDFD_SIGNAL_PROCESS_GROUP)
+}
+
+func (h *handle) send(s syscall.Signal, flags int) error {
 	conn, err := h.file.SyscallConn()
 	if err != nil {
 		return err
 	}
 	var sent error
-	if err := conn.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), s, nil, 0) }); err != nil {
+	if err := conn.Control(func(fd uintptr) { sent = unix.PidfdSendSignal(int(fd), s, nil, flags) }); err != nil {
 		return err
 	}
 	if errors.Is(sent, unix.ESRCH) {

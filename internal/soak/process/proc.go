@@ -233,30 +233,3 @@ func orphans(stateDir string, among []int) (all []Orphan, early []int, err error
 	}
 	return all, early, nil
 }
-
-// leftovers are the processes of a group that bear the mark of its instance and run,
-// without the leader. With an error there may be more.
-func leftovers(group int, mark string) ([]Identity, error) {
-	among, err := pids()
-	if err != nil {
-		return nil, err
-	}
-	var all []Identity
-	for _, pid := range among {
-		s, err := readStat(pid)
-		if err != nil && !missing(err) {
-			return all, err
-		}
-		if err != nil || pid == group || s.dead() || s.group != group {
-			continue
-		}
-		env, err := environ(pid)
-		if err != nil {
-			return all, err
-		}
-		if env[envInstance] == mark {
-			all = append(all, Identity{PID: pid, StartTicks: s.ticks})
-		}
-	}
-	return all, nil
-}

@@ -180,26 +180,6 @@ func (p *Process) watch() {
 	close(p.gone)
 }
 
-// sweep kills what is left of the group once its leader has ended. With an error there
-// may be more.
-func (p *Process) sweep() error {
-	if p.cmd != nil { // the leader was not collected yet: its number is still its own
-		_ = syscall.Kill(-p.ID.PID, syscall.SIGKILL)
-		return nil
-	}
-	all, err := leftovers(p.ID.PID, p.mark)
-	for _, id := range all {
-		h, gone := open(id)
-		if gone == nil {
-			_ = h.signal(syscall.SIGKILL)
-			h.close()
-		} else if !errors.Is(gone, os.ErrProcessDone) {
-			err = gone
-		}
-	}
-	return err
-}
-
 // Died is closed as soon as the process is dead. What is left of it, its group and its last
 // words, is seen to between that and Gone, which may take seconds.
 func (p *Process) Died() <-chan struct{} { return p.died }

@@ -5,7 +5,6 @@ package process
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
@@ -151,49 +150,13 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestLeftovers: when the process is gone, so is what it started.
-func TestLeftovers(t *testing.T) {
-	for _, adopted := range []bool{false, true} {
-		s, out := spec(t, `sleep 1000 & echo "child $!"; exec sleep 1000`)
-		p := start(t, s)
-		until(t, "the child", func() bool { return strings.Contains(out.String(), "child ") })
-		var child int
-		if _, err := fmt.Sscanf(out.String(), "v1 | child %d", &child); err != nil {
-			t.Fatal(err)
-		}
-		watched := p
-		if adopted {
-			watched = adopt(t, p, s)
-		}
-		if err := syscall.Kill(p.ID.PID, syscall.SIGKILL); err != nil {
-			t.Fatal(err)
-		}
-		gone(t, watched)
-		until(t, "the end of the child", func() bool {
-			st, err := readStat(child)
-			return err != nil || st.dead()
-		})
-		gone(t, p)
-	}
-}
-
-// adopt takes a process over from ourselves, without its output, which has a reader.
-func adopt(t *testing.T, p *Process, s Spec) *Process {
-	t.Helper()
-	s.Output.PipesDir = t.TempDir()
-	found, err := Find(p.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return found.Adopt(s)
-}
-
 // TestOutlivesItsSupervisor: a process that writes more than anybody reads, to a
 // supervisor that dies, is not harmed, and the next one reads on.
 func TestOutlivesItsSupervisor(t *testing.T) {
 	s, _ := spec(t, "")
-	s.Command = []string{"sh", "-c", `i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; echo done > ready; exec sleep 1000`}
+	s.Command = []string{"sh", "-c", whenTold + `i=0; while [ $i -lt 2000 ]; do echo "line $i"; i=$((i+1)); done; echo done > ready; exec sleep 1000`}
 	held := orphan(t, s)
+	tell(t, s)
 	until(t, "the end of what it writes", func() bool {
 		_, err := os.Stat(filepath.Join(s.Dir, "ready"))
 		return err == nil
@@ -310,7 +273,7 @@ func TestOutOfFiles(t *testing.T) {
 	_, found := Find(p.ID)
 	_, known := p.ID.alive()
 	_, all := Orphans(s.StateDir)
-	_, left := leftovers(p.ID.PID, p.mark)
+	left := sweepByHand(p.ID, p.mark)
 	limit(before)
 	for what, err := range map[string]error{"start": started, "find": found, "alive": known, "orphans": all, "leftovers": left} {
 		if !errors.Is(err, syscall.EMFILE) {

@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// orphan starts a process whose supervisor dies, and gets hold of it.
+// orphan starts a process whose supervisor dies, and gets hold of it. What it writes before
+// it finds the file "go", the supervisor may have read.
 func orphan(t *testing.T, s Spec) *Found {
 	t.Helper()
 	helper := exec.Command(os.Args[0], "-test.run=TestHelperSupervisor")
@@ -29,8 +30,19 @@ func orphan(t *testing.T, s Spec) *Found {
 	return held
 }
 
+// whenTold is the beginning of a script that waits for the file "go".
+const whenTold = `while test ! -e go; do sleep 0.01; done; `
+
+// tell makes that file.
+func tell(t *testing.T, s Spec) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.Dir, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // much is a script that writes more than a pipe holds, and then says so.
-const much = `i=0; while [ $i -lt 40 ]; do head -c 49999 /dev/zero | tr '\0' x; echo; i=$((i+1)); done; echo last; echo oops >&2; echo done > ready; exec sleep 1000`
+const much = whenTold + `i=0; while [ $i -lt 40 ]; do head -c 49999 /dev/zero | tr '\0' x; echo; i=$((i+1)); done; echo last; echo oops >&2; echo done > ready; exec sleep 1000`
 
 // TestFilesFromNowOn: a process that was started with pipes is read by a supervisor that
 // has files for what releases write: otherwise it would stand still once the pipe is full.
@@ -44,6 +56,7 @@ func TestFilesFromNowOn(t *testing.T) {
 		}
 		s.Output.FilesDir = dir
 		p := held.Adopt(s)
+		tell(t, s)
 		until(t, "the end of what it writes", func() bool { return there(filepath.Join(s.Dir, "ready")) })
 		if err := p.Stop(patience); err != nil {
 			t.Fatal(err)

@@ -28,6 +28,7 @@ func (s *supervisor) takeOver() error {
 		list[i], byLine[f.Line] = f.Record, f
 		s.missed(f)
 	}
+	s.sweep(all)
 	left := decide.Recover(s.book, list, s.clock.now())
 	s.book.Idle = s.book.Idle || left.Idle
 	if left.Abandon {
@@ -41,6 +42,19 @@ func (s *supervisor) takeOver() error {
 	s.Log.Info("supervising", "ledger_lines", s.book.Lines, "state", k.Phase.String(), "current", k.Current,
 		"last_good", k.LastGood, "starting", k.Starting, "window_left", ms(k.LeftMS(s.clock.now())).String(), "processes", len(s.running))
 	return nil
+}
+
+// sweep kills what is left of the process groups of those that are gone: nobody was there
+// to do it, and it may hold a port.
+func (s *supervisor) sweep(all []found) {
+	for _, f := range all {
+		if f.Alive || f.Reboot {
+			continue
+		}
+		if err := process.Sweep(f.id, s.Config.StateDir, f.Line); err != nil {
+			s.Log.Warn("what a release has started may still run", "version", f.Version, "line", f.Line, "pid", f.id.PID, "error", err)
+		}
+	}
 }
 
 // missed says that a ledger has lost the line for which a process was started: it was
