@@ -64,6 +64,16 @@ type Config struct {
 // leads to. A key that was left out has that of the file's beginning.
 func (c *Config) Where(key string) string { return fmt.Sprintf("%s:%d: %s", c.file, c.lines[key], key) }
 
+// Doubt says what a config allows that its writer can hardly want, in one line; "" if there
+// is nothing.
+func (c *Config) Doubt() string {
+	if c.Readiness.Deadline < c.Window {
+		return ""
+	}
+	return fmt.Sprintf("%s is %s, not shorter than the window of %s: a candidate that dies and hangs when it is started again is confirmed before that counts",
+		c.Where("readiness.deadline"), strictyaml.Short(c.Readiness.Deadline), strictyaml.Short(c.Window))
+}
+
 // Readiness says when a release that was started is ready. One of HTTPPath, TCP and
 // Command is set.
 type Readiness struct {
@@ -76,7 +86,8 @@ type Readiness struct {
 
 	// Interval is the pause between two tries, Timeout the longest that one takes.
 	Interval, Timeout time.Duration
-	// Deadline is how long after its start a release has to be ready.
+	// Deadline is how long after its start a release has to be ready: half the window if
+	// the file does not say, from 5 s to 30 s.
 	Deadline time.Duration
 }
 

@@ -18,12 +18,15 @@ func TestGood(t *testing.T) {
 		if err != nil {
 			return err.Error()
 		}
-		r := c.Readiness
+		r, doubt := c.Readiness, ""
+		if c.Doubt() != "" {
+			doubt = c.Doubt() + "\n"
+		}
 		return fmt.Sprintf("stateDir %s\nbaseline %s\ncommand %q\ndir %s\nenv %q\nports %v\noutputDir %q\n"+
 			"ready http=%q tcp=%v command=%q interval=%v timeout=%v deadline=%v\nrestart %v to %v\noverlap %v stopGrace %v\nwindow %v maxRestarts %d\n",
 			c.StateDir, c.Baseline, c.Command, c.Dir, c.Env, c.Ports, c.OutputDir,
 			r.HTTPPath, r.TCP, r.Command, r.Interval, r.Timeout, r.Deadline, c.Restart.Backoff, c.Restart.Max,
-			c.Overlap, c.StopGrace, c.Window, c.MaxRestarts)
+			c.Overlap, c.StopGrace, c.Window, c.MaxRestarts) + doubt
 	})
 }
 
@@ -68,8 +71,9 @@ func each(t *testing.T, dir string, got func(text []byte) string) {
 
 // TestExample: the example that the documentation shows is a config.
 func TestExample(t *testing.T) {
-	if _, err := Load("../../../examples/soak/soak.yaml"); err != nil {
-		t.Error(err)
+	c, err := Load("../../../examples/soak/soak.yaml")
+	if err != nil || c.Doubt() != "" {
+		t.Error(err, c.Doubt())
 	}
 }
 

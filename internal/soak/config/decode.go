@@ -37,11 +37,11 @@ func (d *decoder) config(root *yaml.Node) {
 		}
 	}
 	d.release(o)
+	d.out.Window = o.Duration("window", time.Millisecond, longest, 30*time.Second)
 	d.readiness(o)
 	d.restart(o)
 	d.out.Overlap = o.Duration("overlap", 0, time.Hour, time.Second)
 	d.out.StopGrace = o.Duration("stopGrace", 0, longest, 10*time.Second)
-	d.out.Window = o.Duration("window", time.Millisecond, longest, 30*time.Second)
 	d.out.MaxRestarts = o.Number("maxRestarts", 0, maxRestarts, 2)
 }
 
@@ -169,7 +169,14 @@ func (d *decoder) readiness(o strictyaml.Object) {
 	}
 	r.Interval = in.Duration("interval", time.Millisecond, time.Hour, 500*time.Millisecond)
 	r.Timeout = in.Duration("timeout", time.Millisecond, time.Hour, 2*time.Second)
-	r.Deadline = in.Duration("deadline", time.Millisecond, longest, 30*time.Second)
+	r.Deadline = in.Duration("deadline", time.Millisecond, longest, usualDeadline(d.out.Window))
+	d.out.lines["readiness.deadline"] = in.At("deadline")
+}
+
+// usualDeadline leaves room in the window for an exit after it: what hangs as it is started
+// again counts only when it is late. Starting takes some seconds, however short the window.
+func usualDeadline(window time.Duration) time.Duration {
+	return min(max(window/2, 5*time.Second), 30*time.Second)
 }
 
 func (d *decoder) restart(o strictyaml.Object) {

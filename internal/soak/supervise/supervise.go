@@ -102,6 +102,9 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	defer s.ledger.Close()
+	if doubt := o.Config.Doubt(); doubt != "" {
+		s.Log.Warn(doubt)
+	}
 	if s.book.State.Current == "" { // nothing has begun, so nothing is lost by not beginning
 		if err := startable(o.Config, o.Config.Baseline); err != nil {
 			return err
