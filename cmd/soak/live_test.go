@@ -2,12 +2,14 @@ package main
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"ramjet.dev/ingress/internal/soak/config"
 	"ramjet.dev/ingress/internal/soak/control"
 )
 
@@ -101,6 +103,27 @@ func TestStatusWithoutSupervisor(t *testing.T) {
 	}
 	if status, out, _ := call("", "status", "--json", path); status != exitFailed || !strings.Contains(out, `"running":false,"state":"soaking","current":"v2"`) {
 		t.Errorf("%d %s", status, out)
+	}
+}
+
+// TestStatusOfOneThatIsStopped: a supervisor that does not answer is not waited for for ever.
+func TestStatusOfOneThatIsStopped(t *testing.T) {
+	path := file(t, "soak.yaml", "stateDir: s\nbaseline: v1\ncommand: [app]\nports: 8081-8082\nreadiness: {tcp: true}\n")
+	c, err := config.Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(c.StateDir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	silent, err := net.Listen("unix", socketOf(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	var out, said strings.Builder
+	if code := status(streams{out: &out, err: &said}, false, path, 20*time.Millisecond); code != exitFailed || !strings.Contains(said.String(), "the supervisor does not answer") || out.String() != "" {
+		t.Errorf("%d %q %q", code, out.String(), said.String())
 	}
 }
 

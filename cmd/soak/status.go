@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,16 +29,22 @@ func statusCommand() command {
 	return command{
 		name: "status", args: "CONFIG", short: "print which release serves, and how its window stands",
 		long: statusHelp, least: 1, most: 1, flags: flags,
-		run: func(s streams, args []string) int { return status(s, *asJSON, args[0]) },
+		run: func(s streams, args []string) int { return status(s, *asJSON, args[0], statusPatience) },
 	}
 }
 
-func status(s streams, asJSON bool, path string) int {
+// statusPatience is how long a supervisor may take to say how things stand. It answers at
+// once, unless it is stopped, or its disk is.
+const statusPatience = 10 * time.Second
+
+func status(s streams, asJSON bool, path string, patience time.Duration) int {
 	c, code := load(s, path)
 	if code != exitOK {
 		return code
 	}
 	ctx, cancel := interruptible()
+	defer cancel()
+	ctx, cancel = context.WithTimeout(ctx, patience)
 	defer cancel()
 	var st control.Status
 	result, err := control.Ask(ctx, socketOf(c), control.Request{Do: control.DoStatus}, func(r control.Reply) {
@@ -51,6 +58,8 @@ func status(s streams, asJSON bool, path string) int {
 		if st, err = written(c); err != nil {
 			return s.fail(exitFailed, err)
 		}
+	case errors.Is(err, context.DeadlineExceeded):
+		return s.fail(exitFailed, fmt.Errorf("the supervisor does not answer, for %s now: it is stopped, or waits for its disk; soak ledger %s has what it wrote", patience, path))
 	case err != nil:
 		return unreachable(s, path, err)
 	case !result.OK:

@@ -113,6 +113,30 @@ func TestSupervisorEnds(t *testing.T) {
 	}
 }
 
+// TestSilentClient: who is connected and asks nothing does not hold up the end.
+func TestSilentClient(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	s, err := Listen(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Serve(func(context.Context, Request, func(Reply) error) Result { return Result{OK: true} })
+	silent, err := net.Dial("unix", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer silent.Close()
+	// Connections are taken in their order: after this one the silent one is served.
+	if _, err := Ask(t.Context(), path, Request{Do: DoStatus}, nil); err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	s.Close()
+	if took := time.Since(begun); took >= requestTime-time.Second {
+		t.Errorf("the end took %s", took)
+	}
+}
+
 // TestCut: a supervisor that dies in the middle of a line.
 func TestCut(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")

@@ -81,8 +81,10 @@ func (s *Server) Close() {
 func answer(ctx context.Context, c net.Conn, h Handler) {
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Now().Add(requestTime))
+	heard := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Now()) }) // who says nothing holds up no end
 	in := bufio.NewReaderSize(c, maxRequest)
 	line, err := in.ReadSlice('\n')
+	heard()
 	if err != nil {
 		return
 	}
