@@ -60,9 +60,10 @@ func (s *supervisor) start(o decide.Start) (tried bool) {
 }
 
 // freePort is the wanted port, or, where somebody else listens on it, another one of
-// the range that nobody does.
+// the range that nobody does. One that another release was given a moment ago, which does
+// not listen yet, is not free.
 func (s *supervisor) freePort(wanted int) int {
-	if process.PortFree(wanted) {
+	if !s.holds(wanted) && process.PortFree(wanted) {
 		return wanted
 	}
 	for _, port := range s.Config.Ports {

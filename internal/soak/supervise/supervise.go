@@ -11,7 +11,6 @@ import (
 	"log/slog"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -130,22 +129,6 @@ func Run(ctx context.Context, o Options) error {
 }
 
 func (s *supervisor) path(name string) string { return filepath.Join(s.Config.StateDir, name) }
-
-// makeDir makes the state folder and sees to it that it survives a power cut.
-func makeDir(dir string) error {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return fmt.Errorf("make the state folder: %w", err)
-	}
-	d, err := os.Open(filepath.Dir(dir))
-	if err != nil {
-		return fmt.Errorf("make the state folder: %w", err)
-	}
-	defer func() { _ = d.Close() }() // nothing was written through it
-	if err := d.Sync(); err != nil {
-		return fmt.Errorf("make the state folder: %w", err)
-	}
-	return nil
-}
 
 // open reads the ledger and stands where it ends.
 func (s *supervisor) open() error {
