@@ -3,6 +3,8 @@
 package supervise
 
 import (
+	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -123,5 +125,36 @@ func TestFullDiskAndTheCurrentRelease(t *testing.T) {
 		if _, err := s.news(); err != nil || s.book.State.Starting != "" {
 			t.Errorf("with room again: %+v, %v", s.book.State, err)
 		}
+	}
+}
+
+// TestDeployOfWhatServes: it is done, unless something else is about to take its place.
+func TestDeployOfWhatServes(t *testing.T) {
+	s := byHand(t, service(t))
+	s.hears(t, probation.Event{Kind: probation.Serving, Version: "v1", TS: s.clock.now()})
+	if b := s.begin("v1"); b.already != "v1 serves already, and is confirmed" {
+		t.Errorf("%+v", b)
+	}
+	s.hears(t, probation.Event{Kind: probation.Deploy, Version: "v2", TS: s.clock.now()})
+	if b := s.begin("v1"); b.already != "" || !strings.Contains(b.refused, "v2 is being started to take its place") || s.book.State.Starting != "v2" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestPortOfAnother: a release that has a port and does not listen yet keeps it.
+func TestPortOfAnother(t *testing.T) {
+	c := service(t)
+	stranger, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stranger.Close()
+	taken := stranger.Addr().(*net.TCPAddr).Port
+	s := byHand(t, c)
+	c.Ports = []int{taken, 1, 2}
+	first := s.freePort(taken)
+	s.running[1] = &running{Process: decide.Process{Line: 1, Version: "v1", Port: first}}
+	if second := s.freePort(1); first != 1 || second != 2 {
+		t.Errorf("ports %d and %d, want 1 and 2", first, second)
 	}
 }

@@ -127,6 +127,8 @@ func (s *supervisor) begin(version string) beginning {
 		return beginning{f: s.follow(), line: s.book.StartingLine}
 	case version == k.Current && k.Phase == probation.PhaseSoaking:
 		return beginning{f: s.follow(), line: s.book.Lines}
+	case version == k.Current && k.Starting != "":
+		return beginning{refused: fmt.Sprintf("%s serves already, and %s is being started to take its place; to keep %s, end that with soak rollback", version, k.Starting, version)}
 	case version == k.Current:
 		return beginning{already: version + " serves already, and is confirmed"}
 	}
