@@ -114,17 +114,15 @@ func (s *stream) pipe(name string, to sink) (theirs *os.File, err error) {
 	if err := unix.Mkfifo(name, 0o600); err != nil {
 		return nil, fmt.Errorf("make the pipe %s: %w", name, err)
 	}
-	if err := s.read(name, to); err != nil {
-		return nil, err
-	}
 	// Not by os.OpenFile, which would make the writes of the process fail, with EAGAIN,
-	// where they are to wait.
+	// where they are to wait. And before it is read: without a writer it is at its end.
 	fd, err := unix.Open(name, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, &os.PathError{Op: "open", Path: name, Err: err}
 	}
 	_, _ = unix.FcntlInt(uintptr(fd), unix.F_SETPIPE_SZ, pipeBytes) // less will do
-	return os.NewFile(uintptr(fd), name), nil
+	theirs = os.NewFile(uintptr(fd), name)
+	return theirs, s.read(name, to)
 }
 
 // read begins to read a pipe.
