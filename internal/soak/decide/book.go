@@ -22,7 +22,8 @@ type Book struct {
 
 	// CurrentLine is the last line that asks for a process of State.Current; one that was
 	// started for an earlier line and runs is kept. ExitLine is the last one that counts an
-	// exit of it, 0 if none does: a process of an earlier line is accounted for.
+	// exit of it, or has it started anew, 0 if none does: a process of an earlier line is
+	// accounted for.
 	CurrentLine, ExitLine int
 	// StartingLine is the line that asks for a process of State.Starting, and
 	// StartingMS its time. Both are 0 if nothing is being started.
@@ -85,8 +86,8 @@ func (b Book) Add(e probation.Entry) (Book, error) {
 		b.StartingLine, b.StartingMS = b.Lines, e.TS
 	case probation.EntryStopped:
 		b.Idle = true
-	case probation.EntryResumed:
-		b.CurrentLine, b.Idle = b.Lines, false
+	case probation.EntryResumed: // whatever there was was stopped
+		b.CurrentLine, b.ExitLine, b.Idle = b.Lines, b.Lines, false
 	}
 	if next.Starting == "" {
 		b.StartingLine, b.StartingMS = 0, 0

@@ -48,6 +48,8 @@ func TestRecoverOlder(t *testing.T) {
 		{"an operator took it back as a candidate", again + ", operator v1 @310", Record{Line: 4, Version: "v1", Ready: true}, "event exited v1 @500 of 4"},
 		{"asked for again, and the old one has died", "serving v1 @0, deploy v2 @100, promoted v2 @200, operator - @300, deploy v2 @310",
 			Record{Line: 2, Version: "v2", Ready: true}, ""},
+		{"resumed, and not started yet", "serving v1 @0, stopped v1 @100, resumed v1 @200", Record{Line: 1, Version: "v1", Ready: true}, ""},
+		{"resumed, and not stopped yet", "serving v1 @0, stopped v1 @100, resumed v1 @200", Record{Line: 1, Version: "v1", Ready: true, Alive: true}, "stop 1"},
 		{"resumed after a reboot", "serving v1 @0, stopped v1 @100, resumed v1 @200", Record{Line: 1, Version: "v1", Reboot: true}, ""},
 	} {
 		b := bookOf(t, c.book)
