@@ -37,9 +37,9 @@ func (p *Process) sweep() error {
 // looks and kills until nobody is found, since whoever is killed may have forked, and gives
 // up on who does not die of it.
 func sweepByHand(leader Identity, mark string) error {
-	begun := time.Now()
+	begun, known := time.Now(), make(map[Identity]bool)
 	for quiet := 0; time.Since(begun) < lookPatience; time.Sleep(lookPause) {
-		found, err := sweepOnce(leader, mark)
+		found, err := sweepOnce(leader, mark, known)
 		switch {
 		case errors.Is(err, errEarly) || found:
 			quiet = 0
@@ -62,11 +62,12 @@ type member struct {
 	h      *handle
 }
 
-// sweepOnce kills those of a group that are seen now. Whoever bears the mark is meant. Who
-// does not, because it has cleared its environment, is only if the number is still that of
-// this group: a number is not given away while one of its group, or its leader that was
-// not collected, is there. So that is looked at last.
-func sweepOnce(leader Identity, mark string) (found bool, err error) {
+// sweepOnce kills those of a group that are seen now, and adds them to the known, who may
+// take a moment to die. Whoever bears the mark is meant. Who does not, because it has
+// cleared its environment, is only if the number is still that of this group: a number is
+// not given away while one of its group, or its leader that was not collected, is there. So
+// that is looked at last.
+func sweepOnce(leader Identity, mark string, known map[Identity]bool) (found bool, err error) {
 	all, err := leftovers(leader.PID, mark)
 	if err != nil {
 		return false, err
@@ -79,15 +80,18 @@ func sweepOnce(leader Identity, mark string) (found bool, err error) {
 		}
 	}()
 	for i, m := range all {
+		if m.marked {
+			known[m.Identity] = true
+		}
 		if all[i].h, err = open(m.Identity); err != nil && !errors.Is(err, os.ErrProcessDone) {
 			return false, err
 		}
 	}
 	here := slices.DeleteFunc(slices.Clone(all), func(m member) bool { return m.h == nil || !m.in(leader.PID) })
-	same := leader.in(leader.PID) || slices.ContainsFunc(here, func(m member) bool { return m.marked && m.in(leader.PID) })
+	same := leader.in(leader.PID) || slices.ContainsFunc(here, func(m member) bool { return known[m.Identity] && m.in(leader.PID) })
 	for _, m := range here {
-		if m.marked || same {
-			found = true
+		if same || known[m.Identity] {
+			found, known[m.Identity] = true, true
 			_ = m.h.signal(syscall.SIGKILL) // who may not be killed is left
 		}
 	}
