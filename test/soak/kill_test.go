@@ -78,11 +78,18 @@ func TestKilled200Times(t *testing.T) {
 		commands.Wait()
 	}
 	s.lastGoodByTheRules()
+	// v2 may have become the last good release: by luck, or unwatched, it lives through a
+	// window. It is started again and again then, and whether it answers is chance.
 	st := s.until("quiet", func(st control.Status) bool {
-		return st.Starting == "" && st.State != "soaking" && len(st.Processes) == 1 && st.Processes[0].Phase == "ready"
+		return st.Starting == "" && st.State != "soaking" && len(st.Processes) == 1 && (st.Processes[0].Phase == "ready" || st.Current == "v2")
 	})
-	if got := s.get(st.Processes[0].Port); !strings.HasPrefix(got, st.Current+" ") || st.Current != st.LastGood {
-		t.Errorf("in the end %q answers, status %+v", got, st)
+	if st.Current != st.LastGood || st.Processes[0].Version != st.Current {
+		t.Errorf("in the end the status is %+v", st)
+	}
+	if st.Current != "v2" {
+		if got := s.get(st.Processes[0].Port); !strings.HasPrefix(got, st.Current+" ") {
+			t.Errorf("in the end %q answers, status %+v", got, st)
+		}
 	}
 	counts := map[string]int{}
 	for _, e := range s.entries() {
@@ -174,7 +181,7 @@ func (s *service) lastGoodByTheRules() {
 		if next.LastGood != state.LastGood && !rules {
 			s.t.Errorf("line %d: %s made %s the last good release, it was %s", i+1, e, next.LastGood, state.LastGood)
 		}
-		if next.LastGood == "v4" { // v2 may be: by luck, or unwatched, it lives through a window
+		if next.LastGood == "v4" {
 			s.t.Errorf("line %d: v4 is the last good release, and was never ready", i+1)
 		}
 		state = next
