@@ -63,7 +63,7 @@ func (d daemon) start(t *testing.T, token string) *adminclient.Client {
 	}))
 	t.Cleanup(s.Close)
 	c := adminclient.New(adminclient.Options{
-		Target: adminclient.Target{Name: "daemon:10254", URL: s.URL}, Token: token, Now: func() time.Duration { return 5 * time.Second },
+		Target: adminclient.Target{Name: "daemon:10254", URL: s.URL}, Token: token, Timeout: time.Minute, Now: func() time.Duration { return 5 * time.Second },
 	})
 	t.Cleanup(c.Close)
 	return c

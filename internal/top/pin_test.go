@@ -75,7 +75,7 @@ func (r *real) apply(t *testing.T, number uint64) {
 func watchReal(t *testing.T, d *real, token string, adjust func(*top.Options)) *rig {
 	t.Helper()
 	c := newClock()
-	client := adminclient.New(adminclient.Options{Target: adminclient.Target{Name: "daemon:10254", URL: d.url}, Token: token, Now: c.elapsed})
+	client := adminclient.New(adminclient.Options{Target: adminclient.Target{Name: "daemon:10254", URL: d.url}, Token: token, Timeout: time.Minute, Now: c.elapsed})
 	t.Cleanup(client.Close)
 	o := top.Options{Sources: []top.Source{client}, Interval: time.Second, Clock: c, Location: time.UTC}
 	if token != "" {

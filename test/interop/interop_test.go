@@ -68,7 +68,7 @@ func bySocket(t *testing.T, address, host, target string) answer {
 // byCurl asks curl, which writes the status after the body.
 func byCurl(t *testing.T, protocol, address, host, target string) answer {
 	t.Helper()
-	cmd := exec.Command("curl", "-sS", protocol, "--path-as-is", "--globoff", "--max-time", "20",
+	cmd := exec.Command("curl", "-sS", protocol, "--path-as-is", "--globoff", "--max-time", "60",
 		"-H", "Host: "+host, "-w", "%{http_code}", "http://"+address+target)
 	var out, complaint bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &complaint
