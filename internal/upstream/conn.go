@@ -39,10 +39,14 @@ func newConn(raw *net.TCPConn, home *pool) *Conn {
 // Reused reports whether the connection served an exchange before this one.
 func (c *Conn) Reused() bool { return c.reused }
 
-// SpokeHTTP10 notes that the endpoint answered as HTTP/1.0.
-func (c *Conn) SpokeHTTP10() { c.home.http10.Store(true) }
+// Spoke notes that the endpoint answered as HTTP/1.0 or not.
+func (c *Conn) Spoke(http10 bool) {
+	if c.home.http10.Load() != http10 {
+		c.home.http10.Store(http10)
+	}
+}
 
-// HTTP10 reports whether the endpoint was ever seen to answer as HTTP/1.0.
+// HTTP10 reports whether the endpoint's latest answer was one of HTTP/1.0.
 func (c *Conn) HTTP10() bool { return c.home.http10.Load() }
 
 // Read reads from the endpoint under the deadline set by ReadWithin.

@@ -79,7 +79,7 @@ func TestReadWithin(t *testing.T) {
 func TestHTTP10(t *testing.T) {
 	s, other, p := newServer(t), newServer(t), newPools(t)
 	a, b, c := get(t, p, s.address, false), get(t, p, s.address, false), get(t, p, other.address, false)
-	a.SpokeHTTP10()
+	a.Spoke(true)
 	if !a.HTTP10() || !b.HTTP10() || c.HTTP10() {
 		t.Errorf("%v, %v, %v", a.HTTP10(), b.HTTP10(), c.HTTP10())
 	}

@@ -49,8 +49,8 @@ type Pools struct {
 type pool struct {
 	owner   *Pools
 	address string
-	// http10 is set once the endpoint answered as HTTP/1.0: such a server never
-	// sends 100 (RFC 9110 §15.2).
+	// http10 is set while the endpoint's latest answer was one of HTTP/1.0: such a
+	// server never sends 100 (RFC 9110 §15.2).
 	http10 atomic.Bool
 
 	mu      sync.Mutex

@@ -26,6 +26,8 @@ var early = features{
 	"200 while the origin goes on reading":         func(t *T) { earlyOften(t, "200 OK", false, slowly) },
 	"413 over HTTP/2":                              earlyH2,
 	"no route for an upload that goes on":          earlyUnrouted,
+	"no route for a short body that does not come": shortBodyMissing,
+	"no route for a short body that comes apart":   shortBodyApart,
 	"an answer at the last byte keeps connections": lastByte,
 }
 
@@ -185,5 +187,30 @@ func expectationH2(t *T) {
 	h.data(s, true, "xyz")
 	if a := h.answer(s); a.status() != "200" || a.body != "got xyz" {
 		t.Errorf("never asked: got %+v", a)
+	}
+}
+
+// shortBodyMissing: whoever waits for the answer before it sends its body, without having
+// said so, gets it.
+func shortBodyMissing(t *T) {
+	p := t.Start(Setup{Hosts: []string{"a.test"}, Change: longIdle})
+	for _, c := range []*Raw{p.Dial(), p.DialTLS("a.test")} {
+		c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n")
+		if a, _ := c.Final("POST"); a.Status != 404 || !a.Close {
+			t.Errorf("got %+v, want a whole 404, and close", a)
+		}
+	}
+}
+
+// shortBodyApart: head and body need not come at once for the connection to go on.
+func shortBodyApart(t *T) {
+	p := t.Start(Setup{Hosts: []string{"a.test"}})
+	c := p.Dial()
+	for range 3 {
+		c.Send("POST / HTTP/1.1\r\nHost: a.test\r\nContent-Length: 5\r\n\r\n")
+		c.Send("hello")
+		if a, _ := c.Final("POST"); a.Status != 404 {
+			t.Fatalf("got %+v", a)
+		}
 	}
 }

@@ -134,6 +134,11 @@ func (h *rawH2) frameLocked(kind, flags byte, stream uint32, payload []byte) {
 	h.Write(append(b, payload...))
 }
 
+// window lets n more bytes of a response body come.
+func (h *rawH2) window(stream, n uint32) {
+	h.frame(frameWindowUpdate, 0, stream, binary.BigEndian.AppendUint32(nil, n))
+}
+
 // open starts a request with these fields, given as "name: value", and returns
 // its stream. last says that no body follows.
 func (h *rawH2) open(last bool, fields ...string) (stream uint32) {

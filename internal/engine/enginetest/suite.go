@@ -49,6 +49,7 @@ var subjects = map[string]features{
 	"grpc":     grpcFeatures,
 	"h2c":      h2Backend,
 	"http2":    http2Features,
+	"h2stream": h2BackendStreams,
 	"limits":   limits,
 	"mirror":   mirrors,
 	"numbers":  numbers,

@@ -44,6 +44,8 @@ var timeouts = features{
 	"gRPC: a silent stream is cut after its time":               grpcSilent,
 	"an HTTP/2 backend, and a client whose body stalls":         h2BackendStall,
 	"an HTTP/2 backend, and what a latency is":                  h2BackendLatency,
+	"an HTTP/2 backend that falls silent in its answer":         h2SilentBackend,
+	"an HTTP/2 client that reads slowly":                        h2SlowReader,
 }
 
 // A timeout under test is short where everybody waits for it in vain. Where others are

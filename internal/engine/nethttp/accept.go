@@ -124,18 +124,50 @@ func (c *counted) Close() error {
 	return err
 }
 
+// accept takes the next connection. What the system cannot do just now, and what became
+// of a connection before it was taken (accept(2)), is no end of a listener: it is tried
+// again. The error says that l was closed, or that ctx ended.
+func (e *Engine) accept(ctx context.Context, l net.Listener) (*counted, error) {
+	for {
+		c, err := l.Accept()
+		if err == nil {
+			return e.count(c), nil
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return nil, err
+		}
+		e.log.Warn("accepting a connection failed", "address", l.Addr().String(), "error", err)
+		if !pause(ctx, acceptPause) {
+			return nil, net.ErrClosed
+		}
+	}
+}
+
 // gateListener puts a gate before every plaintext connection.
 type gateListener struct {
 	net.Listener
 	engine *Engine
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func newGateListener(l net.Listener, e *Engine) *gateListener {
+	g := &gateListener{Listener: l, engine: e}
+	g.ctx, g.cancel = context.WithCancel(context.Background())
+	return g
 }
 
 func (l *gateListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, err := l.engine.accept(l.ctx, l.Listener)
 	if err != nil {
 		return nil, err
 	}
-	return newGate(l.engine.count(c), l.engine), nil
+	return newGate(c, l.engine), nil
+}
+
+func (l *gateListener) Close() error {
+	l.cancel()
+	return l.Listener.Close()
 }
 
 // prepared is a listener whose Accept returns connections that have said what
@@ -161,18 +193,10 @@ func newPrepared(l net.Listener, e *Engine, prepare func(context.Context, *count
 // accept runs until the listener closes.
 func (p *prepared) accept() {
 	for {
-		c, err := p.Listener.Accept()
+		k, err := p.engine.accept(p.ctx, p.Listener)
 		if err != nil {
-			if errors.Is(err, net.ErrClosed) {
-				return
-			}
-			p.engine.log.Warn("accepting a connection failed", "error", err)
-			if !pause(p.ctx, acceptPause) {
-				return
-			}
-			continue
+			return
 		}
-		k := p.engine.count(c)
 		p.engine.serving.Go(func() { p.hand(k) })
 	}
 }

@@ -143,7 +143,7 @@ func (e *Engine) Serve(l net.Listener) {
 		e.runPrepared(newPrepared(l, e, e.preparePlain))
 		return
 	}
-	e.run(&gateListener{Listener: l, engine: e})
+	e.run(newGateListener(l, e))
 }
 
 // ServeTLS is Serve for TLS connections.

@@ -76,8 +76,8 @@ func (e *Engine) serve(w http.ResponseWriter, r *http.Request) {
 	x.answeredShadow()
 }
 
-// caught turns a panic that is a fault of ours into a logged 500; net/http would
-// mention it among the remarks that nobody reads.
+// caught logs a panic that is a fault of ours, which net/http would mention among the
+// remarks that nobody reads. The client sees its connection, or its stream, cut.
 func (x *exchange) caught() {
 	fault := recover()
 	if fault == nil {
@@ -316,9 +316,6 @@ func (x *exchange) over(c *upstream.Conn) outcome {
 	resp := x.resp.begin(x, c, sent)
 	defer resp.free()
 	if err := resp.readHead(); err != nil {
-		if err == errReplied {
-			return answered
-		}
 		return x.failed(c, engine.Failure{Wrote: true, Closed: resp.filled == 0 && isClosed(err)}, err)
 	}
 	if resp.head.Status == http.StatusSwitchingProtocols {

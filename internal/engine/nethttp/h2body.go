@@ -22,6 +22,7 @@ type streamBody struct {
 	fault   atomic.Pointer[bodyFault]
 
 	mu   sync.Mutex // held while the client's body is read
+	ask  func()     // asks the client for it, before the first read; nil = no need
 	over bool
 	turn int  // numbers the tries of the transport
 	read bool // or tried to be
@@ -73,6 +74,10 @@ func (t *bodyTurn) Read(p []byte) (int, error) {
 	defer b.waiting.Store(false)
 	if b.over || b.idle.fired.Load() {
 		return 0, errOver
+	}
+	if ask := b.ask; ask != nil {
+		b.ask = nil
+		ask()
 	}
 	n, err := b.x.readBody(p)
 	if n > 0 || err == io.EOF {

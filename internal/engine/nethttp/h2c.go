@@ -7,8 +7,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptrace"
-	"net/textproto"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -22,7 +20,7 @@ import (
 // attemptH2 is an attempt over cleartext HTTP/2, the protocol of gRPC backends.
 func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 	ctx, cancel := context.WithCancel(x.contextUntilGone())
-	s := &stream{x: x, start: x.rec.Start}
+	s := &stream{x: x, start: x.rec.Start, interims: newInterims()}
 	s.idle = newIdleTimer(x.e.options.StreamIdle, func() { s.giveUp(cancel) })
 	defer x.watchH2(cancel)()
 	defer func() {
@@ -31,12 +29,11 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 		s.body.end()
 	}()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
-		Got1xxResponse: s.interim,
+		Got1xxResponse: s.interims.tell,
 		WroteHeaders:   s.wrote,
 		WroteRequest:   func(httptrace.WroteRequestInfo) { s.wrote() },
 	})
-	resp, err := x.e.pools.HTTP2(ep.Address).RoundTrip(s.request(ctx, ep))
-	s.endInterim()
+	resp, err := s.roundTrip(s.request(ctx, ep), ep)
 	if err != nil {
 		return s.failed(err)
 	}
@@ -49,9 +46,21 @@ func (x *exchange) attemptH2(ep *route.Endpoint, _ bool) (outcome, error) {
 		x.reply(engine.ReplyBadResponse)
 		return answered, nil
 	}
-	s.idle.touch()
+	s.idle.answer()
 	s.relay(resp)
 	return answered, nil
+}
+
+// roundTrip sends the request and returns the response, and relays what comes before it.
+func (s *stream) roundTrip(r *http.Request, ep *route.Endpoint) (*http.Response, error) {
+	results := make(chan roundTrip, 1)
+	pool := s.x.e.pools.HTTP2(ep.Address)
+	go func() {
+		resp, err := pool.RoundTrip(r)
+		results <- roundTrip{resp, err}
+	}()
+	result := s.interims.relayUntil(results, s.x.interim)
+	return result.response, result.err
 }
 
 // contextUntilGone is what an attempt lasts as long as. Over HTTP/2 it is the request's own
@@ -91,10 +100,7 @@ type stream struct {
 	start time.Time
 	sent  atomic.Int64
 
-	mu    sync.Mutex    // the transport reports interim responses from a goroutine of its own
-	many  int           // interim responses so far
-	over  bool          // no more of them: the exchange goes on without the transport
-	wrong *engine.Reply // what was wrong with one of them
+	interims *interims
 }
 
 // wrote notes that the head, or all of the request, has been sent. The transport
@@ -143,44 +149,14 @@ func (s *stream) request(ctx context.Context, ep *route.Endpoint) *http.Request 
 		}
 		x.begun = true
 		s.body = &streamBody{x: x, idle: s.idle, trailer: x.announcedTrailer()}
+		if x.asked.expect {
+			s.body.ask = s.interims.ask
+		}
 		s.idle.touch() // from here on the timer may look at the body
 		r.Body, r.ContentLength, r.Trailer = &bodyTurn{streamBody: s.body}, x.r.ContentLength, s.body.trailer
 		r.GetBody = s.body.again
 	}
 	return r.WithContext(ctx)
-}
-
-// interim relays a 1xx response.
-func (s *stream) interim(code int, fields textproto.MIMEHeader) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over {
-		return nil
-	}
-	s.many++
-	switch {
-	case code == http.StatusSwitchingProtocols: // HTTP/2 has no such thing (RFC 9113 section 8.6)
-		s.wrong = engine.ReplyUnaskedSwitch
-	case s.many > engine.MaxInterim:
-		s.wrong = engine.ReplyTooMany1xx
-	}
-	if s.wrong != nil {
-		return &badResponse{s.wrong}
-	}
-	if code == http.StatusContinue || !s.x.r.ProtoAtLeast(1, 1) {
-		return nil // net/http asks the client for the body when it is read
-	}
-	h := s.x.w.Header()
-	forwardFields(h, http.Header(fields))
-	s.x.w.WriteHeader(code)
-	clear(h)
-	return nil
-}
-
-func (s *stream) endInterim() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.over = true
 }
 
 // failed answers for an attempt without a response. The error is that of a
@@ -202,9 +178,7 @@ func (s *stream) failed(err error) (outcome, error) {
 	}
 	x.e.log.Debug("an HTTP/2 endpoint did not answer", "backend", x.rec.Plan.Backend.Name,
 		"endpoint", x.rec.Endpoint.Address, "error", err)
-	s.mu.Lock()
-	wrong := s.wrong
-	s.mu.Unlock()
+	wrong := s.interims.fault()
 	switch {
 	case wrong != nil:
 		x.reply(wrong)
@@ -226,8 +200,9 @@ func (s *stream) relay(resp *http.Response) {
 	x := s.x
 	h := x.w.Header()
 	forwardFields(h, resp.Header)
-	s.fieldsOfServer(h)
 	x.rec.Status = resp.StatusCode
+	s.fieldsOfServer(h)
+	x.rec.Cut = true // until the response has come to its end
 	x.announceClose(h)
 	x.w.WriteHeader(resp.StatusCode)
 	w := bodyWriter{x: x}
@@ -254,6 +229,7 @@ func (s *stream) relay(resp *http.Response) {
 	if err := w.trailers(trailers, nil); err != nil {
 		panic(errAbandon)
 	}
+	x.rec.Cut = false
 }
 
 // fieldsOfServer keeps net/http from adding fields of its own.
@@ -266,6 +242,9 @@ func (s *stream) fieldsOfServer(h http.Header) {
 		if _, ok := h[name]; !ok {
 			h[name] = nil
 		}
+	}
+	if s.x.r.ProtoMajor == 1 && s.x.rec.Status == http.StatusNotModified {
+		keepDescription(h)
 	}
 }
 
@@ -302,7 +281,7 @@ func (s *stream) broken(w *bodyWriter, resp *http.Response, err error) {
 	if reply, gone := s.body.clientFault(); gone || reply != nil || x.clientGone() {
 		panic(errAbandon)
 	}
-	x.rec.Truncated, x.rec.Cut = true, true
+	x.rec.Truncated = true
 	x.e.metrics.UpstreamTruncated.Inc()
 	if s.idle.fired.Load() {
 		x.e.metrics.UpstreamTimeouts.Inc()
@@ -310,7 +289,7 @@ func (s *stream) broken(w *bodyWriter, resp *http.Response, err error) {
 	x.e.log.Debug("an HTTP/2 endpoint broke off its response", "backend", x.rec.Plan.Backend.Name,
 		"endpoint", x.rec.Endpoint.Address, "error", err)
 	if x.r.ProtoMajor == 1 || !isGRPC(resp.Header["Content-Type"]) || w.trailers(s.grpcBroken(err), nil) != nil {
-		panic(errAbandon)
+		x.cut()
 	}
 }
 

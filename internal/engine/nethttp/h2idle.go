@@ -22,6 +22,7 @@ type idleTimer struct {
 	// resting is set by rest until the next touch, over by stop: a timer that has
 	// expired already must do nothing then.
 	resting, over bool
+	answering     bool // the answer has begun: from here on something has to move
 }
 
 func newIdleTimer(within time.Duration, giveUp func()) *idleTimer {
@@ -40,11 +41,16 @@ func (t *idleTimer) fire() {
 
 // touch says that something moved.
 func (t *idleTimer) touch() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.moved()
+}
+
+// moved is touch under the lock.
+func (t *idleTimer) moved() {
 	if t.within <= 0 {
 		return
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.resting = false
 	_, change := t.at.Next(time.Now(), t.within)
 	switch {
@@ -56,10 +62,27 @@ func (t *idleTimer) touch() {
 	}
 }
 
-// rest stops the timer until the next touch.
+// answer says that the answer has begun.
+func (t *idleTimer) answer() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.answering = true
+	t.moved()
+}
+
+// rest stops the timer until the next touch, if the answer has not begun: how long it
+// may be waited for is a time of its own.
 func (t *idleTimer) rest() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.answering {
+		t.moved()
+		return
+	}
+	t.quiet()
+}
+
+func (t *idleTimer) quiet() {
 	t.at, t.resting = deadline.Lazy{}, true
 	if t.timer != nil {
 		t.timer.Stop()
@@ -68,8 +91,8 @@ func (t *idleTimer) rest() {
 
 // stop ends it.
 func (t *idleTimer) stop() {
-	t.rest()
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.over = true
+	t.quiet()
 }

@@ -135,15 +135,25 @@ type bodyWriter struct {
 	deadline deadline.Lazy // of HTTP/2 streams; HTTP/1 connections have the gate's
 }
 
+// frame is what a write to an HTTP/2 stream is at most: its deadline holds for all of a
+// write, however much of it the client has taken meanwhile. Frames are not larger,
+// unless a client asks for that.
+const frame = 16 << 10
+
 // write sends b on, and out of net/http's buffers unless more is coming soon.
 func (w *bodyWriter) write(b []byte, more bool) error {
-	if len(b) > 0 {
+	for len(b) > 0 {
+		piece := b
+		if w.x.r.ProtoMajor != 1 {
+			piece = b[:min(len(b), frame)]
+		}
 		w.within()
-		n, err := w.x.w.Write(b)
+		n, err := w.x.w.Write(piece)
 		w.x.rec.BytesOut += int64(n)
 		if err != nil {
 			return &clientError{err}
 		}
+		b = b[len(piece):]
 	}
 	if more {
 		return nil

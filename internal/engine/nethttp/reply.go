@@ -24,7 +24,7 @@ func (x *exchange) reply(p *engine.Reply) {
 	if p.Unsupported != "" {
 		h["X-Ramjet-Unsupported"] = []string{p.Unsupported}
 	}
-	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.bodyIsShort() {
+	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.skipBody() {
 		http.NewResponseController(x.w).EnableFullDuplex() // do not wait for the body
 		x.stopReading()                                    // not after the answer either
 		h["Connection"] = []string{"close"}
@@ -59,12 +59,30 @@ func hasBody(r *http.Request) bool {
 	return r.Body != nil && r.Body != http.NoBody && r.ContentLength != 0
 }
 
-// bodyIsShort reports whether a body that nobody has begun to read is on its way
-// anyway and so small that reading it costs less than a new connection; net/http
-// does that before it answers.
-func (x *exchange) bodyIsShort() bool {
-	return !x.begun && x.r.ContentLength >= 0 && x.r.ContentLength <= upstream.Large &&
-		len(x.r.Header["Expect"]) == 0
+// shortBodyWait is how long the rest of a short body is waited for: that of a client
+// which sends head and body apart is there in a moment.
+const shortBodyWait = time.Second
+
+// skipBody reads a body that nobody has begun to read, if it is on its way anyway and so
+// small that reading it costs less than a new connection. It reports whether all of it
+// was read. net/http would do the same before it answers, but for as long as a body may
+// take, and when the exchange counts as ended.
+func (x *exchange) skipBody() bool {
+	if x.begun || x.r.ContentLength < 0 || x.r.ContentLength > upstream.Large || len(x.r.Header["Expect"]) > 0 {
+		return false
+	}
+	g := x.client.gate
+	g.bodyWait = shortBodyWait
+	if idle := x.e.options.StreamIdle; idle > 0 {
+		g.bodyWait = min(idle, shortBodyWait)
+	}
+	n, err := io.Copy(io.Discard, x.r.Body)
+	g.bodyWait = 0
+	x.bytesIn.Add(n)
+	if err == nil {
+		x.allRead.Store(true)
+	}
+	return err == nil
 }
 
 // refusedHead books a request that never became one.

@@ -37,9 +37,6 @@ type badResponse struct{ reply *engine.Reply }
 
 func (b *badResponse) Error() string { return b.reply.Text }
 
-// errReplied says that the client has been answered on the way.
-var errReplied = errors.New("already answered")
-
 // begin readies the memory for one attempt.
 func (s *response) begin(x *exchange, c *upstream.Conn, sent time.Time) *response {
 	*s = s.memory()
@@ -73,9 +70,7 @@ func (s *response) readHead() error {
 		if err := s.nextHead(); err != nil {
 			return err
 		}
-		if s.head.Minor == 0 {
-			s.c.SpokeHTTP10()
-		}
+		s.c.Spoke(s.head.Minor == 0)
 		if s.head.Status >= 200 || s.head.Status == http.StatusSwitchingProtocols {
 			return nil
 		}
@@ -200,11 +195,15 @@ func (s *response) fieldsOfServer(h http.Header) {
 		// Else a body that happens to arrive at once would get a length.
 		h["Transfer-Encoding"] = chunkedCoding
 	}
-	if s.head.Status != http.StatusNotModified {
-		return
+	if s.head.Status == http.StatusNotModified {
+		keepDescription(h)
 	}
-	// net/http's server removes these two from a 304, by their canonical names;
-	// a 304 describes what a 200 would have been (RFC 9110 §15.4.5).
+}
+
+// keepDescription keeps net/http's server from removing these two from a 304, which it
+// does by their canonical names: a 304 describes what a 200 would have been (RFC 9110
+// §15.4.5).
+func keepDescription(h http.Header) {
 	for _, name := range []string{"Content-Length", "Content-Type"} {
 		if values := h[name]; values != nil {
 			h[strings.ToLower(name)] = values
@@ -304,13 +303,19 @@ func (s *response) broken(err error) {
 	}
 	s.x.e.log.Debug("an endpoint broke off its response", "backend", s.x.rec.Plan.Backend.Name,
 		"endpoint", s.x.rec.Endpoint.Address, "error", err)
+	s.x.cut()
+}
+
+// cut ends the client's connection, or its stream, in the middle of a response, so
+// that it is seen not to be whole.
+func (x *exchange) cut() {
 	// What came is the client's, whatever lies in net/http's buffers still.
-	http.NewResponseController(s.x.w).Flush()
-	if !s.x.r.ProtoAtLeast(1, 1) {
+	_ = http.NewResponseController(x.w).Flush()
+	if !x.r.ProtoAtLeast(1, 1) {
 		// To HTTP/1.0 the end of the connection is the end of the body: only a
 		// reset says that it is not.
-		s.x.client.gate.raw.SetLinger(0)
-		s.x.client.gate.raw.Close()
+		_ = x.client.gate.raw.SetLinger(0)
+		x.client.gate.raw.Close()
 	}
 	panic(errAbandon)
 }

@@ -55,11 +55,12 @@ func (x *exchange) startUpload(c *upstream.Conn) {
 	rc := http.NewResponseController(x.w)
 	if x.r.ProtoMajor == 1 {
 		rc.EnableFullDuplex()
-		if x.asked.expect && !c.HTTP10() {
-			// net/http asks for the body with a 100 of its own at the first read.
-			// Whether and when to ask is the backend's to say, so that one is
-			// taken out, and the backend's passed on.
-			x.client.gate.swallow.Store(true)
+		if x.asked.expect {
+			// net/http asks for the body with a 100 of its own at the first read, on
+			// the goroutine of the upload. Whether and when to ask is the backend's to
+			// say, so that one is taken out, and the backend's passed on; a backend of
+			// HTTP/1.0 cannot, so it is sent in its place, and from here.
+			x.client.gate.swallow.Store(!c.HTTP10())
 			x.w.WriteHeader(http.StatusContinue)
 		}
 	}
@@ -296,20 +297,24 @@ func (u *upload) write(buf []byte, n int, chunked bool) error {
 	return u.send(buf[start : chunkHead+n+chunkTail])
 }
 
-// send writes to the endpoint. While the endpoint takes nothing nobody reads from
-// the client either, so that its going away has to be asked for.
+// send writes to the endpoint.
 func (u *upload) send(b []byte) error {
-	_, err := u.c.Write(b, u.x.e.options.StreamIdle, u.clientLost)
+	_, err := u.c.Write(b, u.x.e.options.StreamIdle, u.waiting)
 	return err
 }
 
-// clientLost is an error once an HTTP/1 client has closed or reset its connection.
-func (u *upload) clientLost() error {
+// waiting is asked while the endpoint takes nothing. Nobody reads from the client
+// meanwhile. So an HTTP/1 client that goes away has to be asked for: it is an error. And
+// one of HTTP/2, whose read deadline runs on, must not be blamed for it.
+func (u *upload) waiting() error {
 	g := u.x.client.gate
-	if u.x.r.ProtoMajor != 1 || g == nil || !g.raw.hungUp() {
-		return nil
+	switch {
+	case u.x.r.ProtoMajor != 1:
+		u.readWithin()
+	case g != nil && g.raw.hungUp():
+		return &readError{io.ErrUnexpectedEOF}
 	}
-	return &readError{io.ErrUnexpectedEOF}
+	return nil
 }
 
 // finish ends a chunked body, with the trailers that may cross.

@@ -23,8 +23,8 @@ type endpoint struct {
 	to      netip.AddrPort // the zero value: the address has to be looked up
 	idle    []*upconn      // most recently used last
 	count   atomic.Int32   // of idle, for others to see
-	// http10 is set once the endpoint answered as HTTP/1.0: such a server never sends
-	// 100 (RFC 9110 section 15.2).
+	// http10 is set while the endpoint's latest answer was one of HTTP/1.0: such a server
+	// never sends 100 (RFC 9110 section 15.2).
 	http10  bool
 	retired bool // the table does not name it any more: nothing is kept
 }

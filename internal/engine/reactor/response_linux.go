@@ -146,9 +146,7 @@ func (x *exchange) badAnswer(err error) {
 // headArrived deals with a head of the answer.
 func (x *exchange) headArrived() bool {
 	r := &x.response
-	if r.head.Minor == 0 {
-		x.up.home.http10 = true
-	}
+	x.up.home.http10 = r.head.Minor == 0
 	switch {
 	case r.head.Status == 101:
 		return x.switchProtocols()
