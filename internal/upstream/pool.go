@@ -144,12 +144,21 @@ func (p *Pools) of(address string) *pool {
 // when there is none or fresh is set, a new one. The error of a failed connect
 // names the address and wraps the cause; ctx ends the attempt early.
 func (p *Pools) Get(ctx context.Context, address string, fresh bool) (*Conn, error) {
-	q := p.of(address)
 	if !fresh {
-		if c := q.take(); c != nil {
+		if c := p.Kept(address); c != nil {
 			return c, nil
 		}
 	}
+	return p.Dial(ctx, address)
+}
+
+// Kept returns an idle connection to the endpoint that is still good, nil when there is
+// none.
+func (p *Pools) Kept(address string) *Conn { return p.of(address).take() }
+
+// Dial is Get with fresh.
+func (p *Pools) Dial(ctx context.Context, address string) (*Conn, error) {
+	q := p.of(address)
 	raw, err := p.dialer.DialContext(ctx, "tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s: %w", address, err)

@@ -15,6 +15,8 @@ import (
 // connect is what happens when an endpoint cannot be reached: another one is
 // asked, with all of the request.
 var connect = features{
+	"a client that goes away meanwhile":        connectGone,
+	"the end of the grace meanwhile":           connectDrained,
 	"to the next endpoint with the body whole": nextWithBody,
 	"no more endpoints than allowed":           connectAttempts,
 	"a client that leaves ends the attempt":    goneWhileConnecting,
@@ -139,5 +141,55 @@ func goneWhileConnecting(t *T) {
 	}
 	if got := p.Metrics.ConnectFailures.Load(); got != 0 {
 		t.Errorf("%d connect failures counted although the client left", got)
+	}
+}
+
+// connecting sends requests, with a body and without, to a backend that accepts no
+// connection and is waited for for ever.
+func connecting(t *T) (p *Proxy, clients map[string]*Raw) {
+	p = t.Start(Setup{
+		Spec: specFor(deaf(t)), Hosts: []string{"a.test"}, Change: longIdle,
+		Pools: func(o *upstream.Options) { o.ConnectTimeout = 10 * patience },
+	})
+	clients = map[string]*Raw{"/get": p.Dial(), "/get-tls": p.DialTLS("a.test"), "/post": p.Dial(), "/post-tls": p.DialTLS("a.test")}
+	for path, c := range clients {
+		if strings.HasPrefix(path, "/post") {
+			c.Send("POST " + path + " HTTP/1.1\r\nHost: a.test\r\nContent-Length: 100000\r\n\r\nhello")
+		} else {
+			c.Send("GET " + path + " HTTP/1.1\r\nHost: a.test\r\n\r\n")
+		}
+	}
+	for path, c := range clients {
+		if !silent(c, c.In, moment) { // it is surely being connected by then
+			t.Fatalf("%s: got %q", path, c.Transcript())
+		}
+	}
+	return p, clients
+}
+
+func connectGone(t *T) {
+	p, clients := connecting(t)
+	for path, c := range clients {
+		c.Close()
+		if r := p.RecordOf(path); r.Status != engine.StatusClientGone {
+			t.Errorf("%s: the record says %d", path, r.Status)
+		}
+	}
+	if n := p.Metrics.ConnectFailures.Load(); n != 0 {
+		t.Errorf("%d connect failures were counted", n)
+	}
+}
+
+func connectDrained(t *T) {
+	p, clients := connecting(t)
+	began := time.Now()
+	_ = p.Stop(0)
+	if took := time.Since(began); took > quick {
+		t.Errorf("the end took %v", took)
+	}
+	for path := range clients {
+		if r := p.RecordOf(path); r.Status != 503 || !r.Cut {
+			t.Errorf("%s: the record says %d, cut %v", path, r.Status, r.Cut)
+		}
 	}
 }

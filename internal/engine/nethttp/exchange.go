@@ -284,7 +284,12 @@ func (x *exchange) checkClient() {
 
 // attemptH1 is an attempt over HTTP/1.1.
 func (x *exchange) attemptH1(ep *route.Endpoint, fresh bool) (outcome, error) {
-	c, err := x.e.pools.Get(x.r.Context(), ep.Address, fresh)
+	if !fresh {
+		if c := x.e.pools.Kept(ep.Address); c != nil {
+			return x.over(c), nil
+		}
+	}
+	c, err := x.dial(ep)
 	if err != nil {
 		return answered, err
 	}

@@ -1,13 +1,19 @@
 package nethttp
 
 import (
+	"context"
 	"io"
 	"os"
+	"sync"
 	"time"
+
+	"ramjet.dev/ingress/internal/route"
+	"ramjet.dev/ingress/internal/upstream"
 )
 
-// hangupEvery is how often a client whose next request is waiting already is looked
-// after. Nothing of it is read then, so nothing says by itself that it has gone.
+// hangupEvery is how often a client is looked after whose next request is waiting
+// already, or whose body is not read yet. Nothing of it is read then, so nothing says by
+// itself that it has gone.
 const hangupEvery = 50 * time.Millisecond
 
 // watchClient is net/http's background read: a byte that it asks for while a request
@@ -35,4 +41,37 @@ func (g *gate) watchClient(p []byte) error {
 		g.pending, g.cleared = g.admit(g.pending)
 	}
 	return os.ErrDeadlineExceeded
+}
+
+// dial connects to an endpoint for as long as the client is there. net/http notices that
+// it goes away when it has nothing to read from it but the next request, so while a body
+// is unread, which is for as long as there is no connection, the gate looks after it.
+func (x *exchange) dial(ep *route.Endpoint) (*upstream.Conn, error) {
+	if x.r.ProtoMajor != 1 || !x.bodyUnread() {
+		return x.e.pools.Dial(x.r.Context(), ep.Address)
+	}
+	ctx, cancel := context.WithCancel(x.contextUntilGone())
+	defer x.watchH2(cancel)()
+	var looking sync.WaitGroup
+	defer looking.Wait()
+	defer cancel()
+	looking.Go(func() { x.client.gate.lookForHangup(ctx) })
+	return x.e.pools.Dial(ctx, ep.Address)
+}
+
+// lookForHangup looks after a client of which nothing is read, until ctx ends.
+func (g *gate) lookForHangup(ctx context.Context) {
+	look := time.NewTicker(hangupEvery)
+	defer look.Stop()
+	for {
+		select {
+		case <-look.C:
+			if g.raw.hungUp() {
+				g.clientGone()
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
 }
