@@ -58,6 +58,7 @@ var (
 	ReplyBadMethod       = &Reply{Status: 400, Text: "the method is not a valid token"}
 	ReplyBadLength       = &Reply{Status: 400, Text: "Content-Length is not one number that fits the body"}
 	ReplyBadHost         = &Reply{Status: 400, Text: "the Host is not a valid host name with an optional port"}
+	ReplyTwoHosts        = &Reply{Status: 400, Text: "the request names more than one host"}
 	ReplyBadTarget       = &Reply{Status: 400, Text: "the request target is not a valid path or http URL"}
 	ReplyUserinfo        = &Reply{Status: 400, Text: "the request target must not carry a user name or password"}
 	ReplyClimbs          = &Reply{Status: 400, Text: "the path climbs above the root"}

@@ -19,6 +19,7 @@ var http2Features = features{
 	"many streams at once":                            h2Streams,
 	"streams that are reset at once":                  h2Resets,
 	"methods and targets":                             h2Targets,
+	"the host, by either name":                        h2Host,
 }
 
 func bothKindsOfH2(t *T) {
@@ -124,6 +125,12 @@ func h2Injection(t *T) {
 		"a fragment":                  h2Request("GET", "a.test", "/#smuggled"),
 		"a space in the method":       h2Request("GET /smuggled HTTP/1.1\r\nx-a:", "a.test", "/"),
 		"a line end in the authority": h2Request("GET", "a.test\r\nx-b: 2", "/"),
+		"a Host beside the authority": h2Request("GET", "a.test", "/", "host: b.test"),
+		"a Host that is none":         h2Request("GET", "a.test", "/", "host: a.test, b.test"),
+		"two Hosts":                   {":method: GET", ":scheme: http", ":path: /", "host: a.test", "host: b.test"},
+		"user information":            h2Request("GET", "u:p@a.test", "/"),
+		"a length twice":              h2Request("GET", "a.test", "/", "content-length: 0", "content-length: 5"),
+		"a length with a sign":        h2Request("GET", "a.test", "/", "content-length: +0"),
 		"no authority":                {":method: GET", ":scheme: http", ":path: /"},
 		"Transfer-Encoding":           h2Request("GET", "a.test", "/", "transfer-encoding: chunked"),
 		"Connection":                  h2Request("GET", "a.test", "/", "connection: close"),
@@ -140,6 +147,25 @@ func h2Injection(t *T) {
 	}
 	for _, head := range o.Heads() {
 		t.Errorf("the origin got %q", head)
+	}
+}
+
+// h2Host (H04): :authority is the host; a Host that means the same is none the worse, and
+// without :authority it is the one.
+func h2Host(t *T) {
+	o := NewOrigin(t, Text("ok"))
+	h := t.Start(Setup{Spec: o.Spec()}).DialH2(0)
+	for n, fields := range [][]string{
+		h2Request("GET", "a.test", "/", "host: a.test"),
+		h2Request("GET", "a.test", "/", "host: A.Test.:80"),
+		{":method: GET", ":scheme: http", ":path: /", "host: a.test"},
+	} {
+		if a := h.answer(h.open(true, fields...)); a.status() != "200" {
+			t.Fatalf("%q: got %+v", fields, a)
+		}
+		if got := HeadField(o.Heads()[n], "Host"); len(got) != 1 || got[0] != "a.test" {
+			t.Errorf("%q: the origin got Host %q", fields, got)
+		}
 	}
 }
 

@@ -134,8 +134,8 @@ func (x *exchange) run() {
 	}
 	plan, reply := engine.NewPlan(table, &x.query)
 	x.rec.Plan = plan
-	if reply == nil && x.r.ProtoMajor == 2 && !lengthHolds(x.r) {
-		reply = engine.ReplyBadLength
+	if reply == nil && x.r.ProtoMajor == 2 {
+		reply = contradicts(x.r)
 	}
 	if reply == nil {
 		reply = x.supported()
@@ -157,8 +157,36 @@ func (x *exchange) run() {
 	x.attempts(x.attemptH1)
 }
 
+// contradicts refuses an HTTP/2 request that says one thing in its fields and another
+// where HTTP/2 has it: whoever reads it after us may go by the other one. HTTP/1 has the
+// gate.
+func contradicts(r *http.Request) *engine.Reply {
+	if !hostHolds(r) {
+		return engine.ReplyTwoHosts
+	}
+	if !lengthHolds(r) {
+		return engine.ReplyBadLength
+	}
+	return nil
+}
+
+// hostHolds reports whether a Host field names what :authority names, if there are both
+// (RFC 9113 §8.3.1).
+func hostHolds(r *http.Request) bool {
+	for _, said := range r.Header["Host"] {
+		if said == r.Host {
+			continue
+		}
+		ours, _ := route.NormalizeHost(r.Host)
+		if theirs, ok := route.NormalizeHost(said); !ok || theirs != ours {
+			return false
+		}
+	}
+	return true
+}
+
 // lengthHolds reports whether what an HTTP/2 request says of its length is one
-// number, and the one that net/http went by (RFC 9113 §8.1.1). HTTP/1 has the gate.
+// number, and the one that net/http went by (RFC 9113 §8.1.1).
 func lengthHolds(r *http.Request) bool {
 	said := r.Header["Content-Length"]
 	switch {
