@@ -223,6 +223,26 @@ func TestRefused(t *testing.T) {
 	})
 }
 
+// TestLongerLease: the Lease of a version with longer times is left alone for as long as it
+// says.
+func TestLongerLease(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const says = 60 * time.Second
+		holder, seconds, now := "older", int32(says.Seconds()), metav1.NowMicro()
+		server := leases{lease: &coordinationv1.Lease{Spec: coordinationv1.LeaseSpec{
+			HolderIdentity: &holder, LeaseDurationSeconds: &seconds, AcquireTime: &now, RenewTime: &now,
+		}}}
+		a := compete(t, &server, "a")
+		<-time.After(says - time.Second)
+		synctest.Wait()
+		a.expect(t, "while the other may lead", lead.Following)
+		<-time.After(5 * time.Second)
+		synctest.Wait()
+		a.expect(t, "after it", lead.Following, lead.Leading)
+		a.stop()
+	})
+}
+
 // TestSuccession: a leader that dies is succeeded within the time that its Lease says, and
 // not before it would have stopped by itself; whenever the others happen to look.
 func TestSuccession(t *testing.T) {

@@ -41,8 +41,8 @@ func (k *lock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []b
 	default:
 		k.say(err)
 	}
-	if record != nil { // one that was given back is trusted for a second only
-		record.LeaseDurationSeconds = min(record.LeaseDurationSeconds, int(trust/time.Second))
+	if record != nil {
+		record.LeaseDurationSeconds = trusted(record.LeaseDurationSeconds)
 	}
 	return record, raw, err
 }
@@ -64,6 +64,16 @@ func (k *lock) othersAt() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.others
+}
+
+// trusted is for how many seconds a Lease is left alone that says says. One that was given
+// back says one, and one that says more than ours is of another version of this program,
+// which may take as long to notice that it must stop.
+func trusted(says int) int {
+	if says > int(leaseDuration/time.Second) {
+		return says
+	}
+	return min(says, int(trust/time.Second))
 }
 
 func (k *lock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
