@@ -4,14 +4,17 @@ package kube_test
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"testing"
+	"time"
 
 	networkingv1 "k8s.io/api/networking/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"ramjet.dev/ingress/internal/kube"
 	"ramjet.dev/ingress/internal/kube/observed"
 	"ramjet.dev/ingress/internal/kube/pace"
 	"ramjet.dev/ingress/internal/kube/status"
@@ -100,6 +103,42 @@ func TestOutdated(t *testing.T) {
 			if i := p.get("a"); len(i.Annotations) > 0 || addresses(i) != "" {
 				t.Errorf("%s has %v and %q", watch.ObservedGeneration, i.Annotations, addresses(i))
 			}
+		}
+	}
+}
+
+// TestHandedOver: an Ingress goes from one deployment to another and back. Each time it comes to
+// rest with what the one writes that serves it.
+func TestHandedOver(t *testing.T) {
+	p := newPlace(t)
+	p.create("a", "a.test")
+	edge := "edge-" + p.name
+	all := []struct {
+		class, address string
+		replica        *replica
+	}{{class: p.name, address: "192.0.2.1"}, {class: edge, address: "192.0.2.2"}}
+	for i, d := range all {
+		all[i].replica = p.run(fmt.Sprint("pod-", i), p.account(), func(o *kube.Options) { o.Class, o.PublishAddress = d.class, d.address })
+		all[i].replica.leads()
+	}
+	for range 3 {
+		for _, d := range all {
+			p.patch("a", `{"metadata":{"annotations":{"kubernetes.io/ingress.class":%q}}}`, d.class)
+			d.replica.serves(1)
+			var version string
+			var since time.Time
+			eventually(t, "it comes to rest with "+d.address, func() bool {
+				i := p.get("a")
+				if i.ResourceVersion != version {
+					version, since = i.ResourceVersion, time.Now()
+				}
+				return addresses(i) == d.address && i.Annotations[watch.ObservedGeneration] != "" && time.Since(since) > time.Second
+			})
+		}
+	}
+	for _, d := range all {
+		if d.replica.log.count("somebody undoes") > 0 {
+			t.Errorf("the deployment of class %s fights", d.class)
 		}
 	}
 }
