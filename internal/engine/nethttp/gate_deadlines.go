@@ -134,6 +134,14 @@ func (d *deadlines) abortRead() {
 	d.conn.SetReadDeadline(time.Unix(1, 0))
 }
 
+// readAborted reports whether abortRead was called: an upload may have read the last of
+// its body at that moment, and the connection ends all the same.
+func (d *deadlines) readAborted() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.aborted
+}
+
 // abort ends reads and writes that are going on, and all later ones.
 func (d *deadlines) abort() {
 	d.mu.Lock()

@@ -24,7 +24,7 @@ func (x *exchange) reply(p *engine.Reply) {
 	if p.Unsupported != "" {
 		h["X-Ramjet-Unsupported"] = []string{p.Unsupported}
 	}
-	if x.r.ProtoMajor == 1 && x.bodyUnread() && !x.skipBody() {
+	if x.r.ProtoMajor == 1 && (x.client.gate.readAborted() || x.bodyUnread() && !x.skipBody()) {
 		http.NewResponseController(x.w).EnableFullDuplex() // do not wait for the body
 		x.stopReading()                                    // not after the answer either
 		h["Connection"] = []string{"close"}
@@ -76,9 +76,8 @@ func (x *exchange) skipBody() bool {
 	if idle := x.e.options.StreamIdle; idle > 0 {
 		g.bodyWait = min(idle, shortBodyWait)
 	}
-	n, err := io.Copy(io.Discard, x.r.Body)
+	_, err := io.Copy(io.Discard, x.r.Body)
 	g.bodyWait = 0
-	x.bytesIn.Add(n)
 	if err == nil {
 		x.allRead.Store(true)
 	}
