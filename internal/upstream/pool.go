@@ -140,23 +140,12 @@ func (p *Pools) of(address string) *pool {
 	return q
 }
 
-// Get returns a connection to address: an idle one that is still open, or,
-// when there is none or fresh is set, a new one. The error of a failed connect
-// names the address and wraps the cause; ctx ends the attempt early.
-func (p *Pools) Get(ctx context.Context, address string, fresh bool) (*Conn, error) {
-	if !fresh {
-		if c := p.Kept(address); c != nil {
-			return c, nil
-		}
-	}
-	return p.Dial(ctx, address)
-}
-
 // Kept returns an idle connection to the endpoint that is still good, nil when there is
 // none.
 func (p *Pools) Kept(address string) *Conn { return p.of(address).take() }
 
-// Dial is Get with fresh.
+// Dial returns a new connection to the endpoint. The error of a failed connect names the
+// address and wraps the cause; ctx ends the attempt early.
 func (p *Pools) Dial(ctx context.Context, address string) (*Conn, error) {
 	q := p.of(address)
 	raw, err := p.dialer.DialContext(ctx, "tcp", address)

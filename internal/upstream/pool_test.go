@@ -71,10 +71,20 @@ func newPools(t testing.TB) *Pools {
 	return p
 }
 
-// get is Get that must succeed.
+// take is a connection that is kept, unless fresh is set, or a new one.
+func take(ctx context.Context, p *Pools, address string, fresh bool) (*Conn, error) {
+	if !fresh {
+		if c := p.Kept(address); c != nil {
+			return c, nil
+		}
+	}
+	return p.Dial(ctx, address)
+}
+
+// get is take that must succeed.
 func get(t testing.TB, p *Pools, address string, fresh bool) *Conn {
 	t.Helper()
-	c, err := p.Get(context.Background(), address, fresh)
+	c, err := take(context.Background(), p, address, fresh)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -265,15 +275,15 @@ func TestConnectErrors(t *testing.T) {
 	}
 	l.Close()
 	refused := l.Addr().String()
-	if _, err := p.Get(context.Background(), refused, false); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "connect to "+refused+": ") {
+	if _, err := p.Dial(context.Background(), refused); !errors.Is(err, syscall.ECONNREFUSED) || !strings.Contains(err.Error(), "connect to "+refused+": ") {
 		t.Errorf("refused: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := p.Get(ctx, s.address, true); !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "canceled") {
+	if _, err := p.Dial(ctx, s.address); !errors.Is(err, context.Canceled) && !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("canceled: %v", err)
 	}
-	if _, err := p.Get(context.Background(), "nonsense", false); err == nil {
+	if _, err := p.Dial(context.Background(), "nonsense"); err == nil {
 		t.Error("an address without a port was connected to")
 	}
 }
@@ -286,7 +296,7 @@ func TestTogether(t *testing.T) {
 	for range 8 {
 		all.Go(func() {
 			for n := range 100 {
-				c, err := p.Get(context.Background(), s.address, n%10 == 0)
+				c, err := take(context.Background(), p, s.address, n%10 == 0)
 				if err != nil {
 					t.Error(err)
 					return
@@ -331,7 +341,7 @@ func TestAllocations(t *testing.T) {
 	get(t, p, s.address, false).Put()
 	ctx := context.Background()
 	if n := testing.AllocsPerRun(100, func() {
-		c, _ := p.Get(ctx, s.address, false)
+		c, _ := take(ctx, p, s.address, false)
 		c.Put()
 	}); n != 0 {
 		t.Errorf("%v allocations for a connection that is there", n)

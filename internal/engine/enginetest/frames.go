@@ -121,17 +121,18 @@ func (p *Proxy) rawH2(c net.Conn, window uint32) *rawH2 {
 	return h
 }
 
-func (h *rawH2) frame(kind, flags byte, stream uint32, payload []byte) {
+func (h *rawH2) frame(kind, flags byte, stream uint32, payload []byte) error {
 	h.writing.Lock()
 	defer h.writing.Unlock()
-	h.frameLocked(kind, flags, stream, payload)
+	return h.frameLocked(kind, flags, stream, payload)
 }
 
-func (h *rawH2) frameLocked(kind, flags byte, stream uint32, payload []byte) {
+func (h *rawH2) frameLocked(kind, flags byte, stream uint32, payload []byte) error {
 	b := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
 	b = append(b, flags)
 	b = binary.BigEndian.AppendUint32(b, stream)
-	h.Write(append(b, payload...))
+	_, err := h.Write(append(b, payload...))
+	return err
 }
 
 // window lets n more bytes of a response body come.

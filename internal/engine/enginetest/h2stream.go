@@ -35,7 +35,7 @@ func h2HintsUnread(t *T) {
 			w.Header().Del("Link")
 		}
 		fmt.Fprint(w, "ok")
-	}), Change: longIdle})
+	}), Change: noIdle})
 	well, deaf := p.Dial(), p.Dial()
 	go deaf.Send(strings.Repeat("GET /hints HTTP/1.1\r\nHost: a.test\r\n\r\n", 1000)) // ends with the connection
 	// By then half a megabyte for each of its requests has found no room.

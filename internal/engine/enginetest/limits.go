@@ -197,9 +197,12 @@ func endlessHead(t *T) {
 		if sent > mostInSockets {
 			t.Fatalf("%d bytes of a head that does not end went in", sent)
 		}
-		h.frame(frameContinuation, 0, 1, piece)
+		if err := h.frame(frameContinuation, 0, 1, piece); err != nil {
+			break
+		}
 		h.monitor.read(func() { over = h.goAway || h.ended })
 	}
+	h.wait(t, "the end of the connection", func() bool { return h.goAway || h.ended })
 
 	h = p.DialH2(0)
 	if a := h.get("a.test", "/", "x: "+strings.Repeat("y", 3900)); a.status() != "200" {

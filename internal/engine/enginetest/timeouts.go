@@ -71,6 +71,7 @@ func shortHeader(o *engine.Options)   { o.HeaderTimeout = short }
 func shortClient(o *engine.Options)   { o.ClientIdle = short }
 func longResponse(o *engine.Options)  { o.ResponseTimeout = long }
 func longIdle(o *engine.Options)      { o.StreamIdle = long }
+func noIdle(o *engine.Options)        { o.StreamIdle = 10 * patience }
 func longHeader(o *engine.Options)    { o.HeaderTimeout = long }
 
 func answerAfterBody(t *T) {

@@ -40,8 +40,6 @@ type gate struct {
 	// broke is what ended the body under way, see exchange.readBody. net/http may read
 	// once more, in the background, while the first to be told looks at it.
 	broke atomic.Pointer[error]
-	// bodyWait is how long the next bytes of a body may take; 0 = the stream's idle time.
-	bodyWait time.Duration
 	// headBy is when the head that has begun to arrive must be whole; zero when
 	// none has, or net/http does not wait for it yet.
 	headBy time.Time
@@ -183,11 +181,7 @@ func (g *gate) read(p []byte) (int, error) {
 // bytes is bounded.
 func (g *gate) fill(p []byte) (int, error) {
 	if g.state != gateHead {
-		wait := g.bodyWait
-		if wait == 0 {
-			wait = g.engine.options.StreamIdle
-		}
-		g.readWithin(wait)
+		g.readWithin(g.engine.options.StreamIdle)
 	}
 	g.beginRead(g.state == gateHead, g.headBy)
 	n, err := g.conn.Read(p)

@@ -65,23 +65,19 @@ const shortBodyWait = time.Second
 
 // skipBody reads a body that nobody has begun to read, if it is on its way anyway and so
 // small that reading it costs less than a new connection. It reports whether all of it
-// was read. net/http would do the same before it answers, but for as long as a body may
-// take, and when the exchange counts as ended.
+// was read; if not, nothing more is read. net/http would do the same before it answers,
+// but for as long as a body may take, and when the exchange counts as ended.
 func (x *exchange) skipBody() bool {
 	if x.begun || x.r.ContentLength < 0 || x.r.ContentLength > upstream.Large || len(x.r.Header["Expect"]) > 0 {
 		return false
 	}
-	g := x.client.gate
-	g.bodyWait = shortBodyWait
-	if idle := x.e.options.StreamIdle; idle > 0 {
-		g.bodyWait = min(idle, shortBodyWait)
-	}
+	end := time.AfterFunc(shortBodyWait, x.client.gate.abortRead)
 	_, err := io.Copy(io.Discard, x.r.Body)
-	g.bodyWait = 0
-	if err == nil {
-		x.allRead.Store(true)
+	if !end.Stop() || err != nil {
+		return false
 	}
-	return err == nil
+	x.allRead.Store(true)
+	return true
 }
 
 // refusedHead books a request that never became one.
