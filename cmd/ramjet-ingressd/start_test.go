@@ -188,7 +188,7 @@ func TestPoolsFollowTheTable(t *testing.T) {
 		d.demo.backends[0].Endpoints[0].Address: 1,
 		stranger.Addr().String():                0,
 	} {
-		c, err := d.pools.Get(context.Background(), address, false)
+		c, err := d.pools.Dial(context.Background(), address)
 		if err != nil {
 			t.Fatal(err)
 		}

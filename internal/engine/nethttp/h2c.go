@@ -56,7 +56,7 @@ func (s *stream) roundTrip(r *http.Request, ep *route.Endpoint) (*http.Response,
 	results := make(chan roundTrip, 1)
 	pool := s.x.e.pools.HTTP2(ep.Address)
 	go func() {
-		resp, err := pool.RoundTrip(r)
+		resp, err := pool.RoundTrip(r) //nolint:bodyclose // whoever gets it closes it
 		results <- roundTrip{resp, err}
 	}()
 	result := s.interims.relayUntil(results, s.x.interim)
