@@ -15,7 +15,7 @@ import (
 const quietPasses = 3
 
 // Sweep kills what is left of the group of a process that died while nobody watched. With
-// an error there may be more.
+// an error there may be more; without one, at most who did not die of it in lookPatience.
 func Sweep(leader Identity, stateDir string, line int) error {
 	return sweepByHand(leader, instance(stateDir, line))
 }
